@@ -1,0 +1,93 @@
+import type { Secret } from '../secrets/secret.ts';
+import type { GitFront } from './gateway/git-front.ts';
+import type { WorkspaceFiles } from './workspace-files.ts';
+
+/** What a sandbox may use, as a whole: all of its processes together. */
+export interface SandboxLimits {
+  memoryBytes: number;
+  processes: number;
+  /** CPU time per second of wall time: 2 is two full cores. */
+  cpus: number;
+  /** The workspace and the home together. */
+  diskBytes: number;
+}
+
+export interface SandboxSpec {
+  /** The conversation's number in the database. It picks the host uid, the run directory and the cgroup names. */
+  key: number;
+  /** Host directory that is `/workspace` inside. Made when missing; kept when the sandbox ends. */
+  workspace: string;
+  /** Host directory that is `/home/agent` inside, the shell's saved state included. Made when missing; kept. */
+  home: string;
+  /** `ReadOnlyAgent`: `/workspace` is mounted read-only. */
+  readOnlyWorkspace: boolean;
+  /** The directory the shell starts in, as seen inside (`/workspace/<repository name>`). */
+  workdir: string;
+  /** Custom secrets: variables of the shell. Nothing of the host's environment is ever added. */
+  env: Readonly<Record<string, Secret>>;
+  identity: { name: string; email: string };
+  /** The repository this conversation may reach with a token; null without a repository. */
+  git: GitFront | null;
+  limits: SandboxLimits;
+}
+
+export interface ExecOptions {
+  /** What the command reads on standard input; empty when not given. */
+  input?: string;
+  /** Milliseconds until the command is interrupted (INT, then TERM, then KILL). */
+  timeoutMs: number;
+  /** Called with output as it comes, before it is cut or redacted. */
+  onOutput?: (chunk: Uint8Array) => void;
+  /** Stops the command (INT, TERM, KILL in quick steps); the outcome is `interrupted`. */
+  signal: AbortSignal;
+}
+
+/** How a command ended. Every kind but `lost` leaves a shell that can go on. */
+export interface CommandOutcome {
+  /**
+   * `exited`: by itself. `timed_out`, `interrupted`: it was signalled. `lost`: the shell or the sandbox died
+   * (killed, out of memory, over its disk); `reason` says why, and the next command gets a fresh one.
+   */
+  kind: 'exited' | 'timed_out' | 'interrupted' | 'lost';
+  /** The shell's exit code; 128+n after signal n; -1 when unknown. */
+  exitCode: number;
+  /** Standard output and error as they came, the middle cut out (and said) above the cap. */
+  output: string;
+  /** Where the shell stands afterwards, as seen inside. */
+  cwd: string;
+  reason?: string;
+}
+
+/** A place where commands run, with one persistent shell. Commands of one sandbox may run side by side. */
+export interface Sandbox {
+  exec(command: string, options: ExecOptions): Promise<CommandOutcome>;
+  /** The workspace, read and written by the service itself, by descriptor walk. */
+  readonly files: WorkspaceFiles;
+  /** Resolves when the sandbox is gone for whatever reason; never rejects. */
+  readonly ended: Promise<{ reason: string }>;
+  /** Kills every process in it and removes all but workspace and home. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** What the self-test at start found. Where `ok` is false no command is run, and `reason` is shown everywhere. */
+export interface SandboxReport {
+  kind: 'bubblewrap' | 'unconfined' | 'none';
+  ok: boolean;
+  /** One sentence a person can act on; empty when ok. */
+  reason: string;
+  /** Each check by name, for the log, `/ready` and `/server_info`: what was tried, whether it held, what was seen. */
+  checks: readonly { name: string; ok: boolean; detail: string }[];
+  /** By what means each limit is in force: cgroup v2, cgroup v1, rlimit, watchdog, none. */
+  limits: Readonly<Record<'memory' | 'processes' | 'cpu' | 'disk', string>>;
+}
+
+/** Makes sandboxes of one kind. Each adapter passes test/conformance/sandbox.ts. */
+export interface SandboxProvider {
+  readonly report: SandboxReport;
+  /** @throws ServiceError `sandbox_unavailable` when the report is not ok or the start fails. */
+  open(spec: SandboxSpec, signal: AbortSignal): Promise<Sandbox>;
+  /** Removes a conversation's directories, whoever owns the files in them. The sandbox must be closed. */
+  discard(spec: Pick<SandboxSpec, 'key' | 'workspace' | 'home'>): Promise<void>;
+  /** Ends every sandbox and releases what the provider holds. */
+  close(): Promise<void>;
+}
