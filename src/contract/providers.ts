@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { mcpConfig } from './mcp.ts';
+import { line, secretText } from './text.ts';
+
+export const PROVIDERS = ['github', 'gitlab', 'bitbucket', 'azure_devops', 'forgejo', 'enterprise_sso'] as const;
+
+export const providerName = z.enum(PROVIDERS);
+export type ProviderName = z.infer<typeof providerName>;
+
+const HOST = /^(https?:\/\/)?[A-Za-z0-9._-]+(:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/;
+
+const host = line(500).refine(
+  (value) => value === '' || HOST.test(value),
+  'must be a host (ghe.example.com), or one with scheme, port and path (https://git.example.com:3001/forge)',
+);
+
+/** `"TOKEN"`, or the token with the host it is for. A missing or empty token or host leaves the stored one. */
+export const providerToken = z.union([
+  secretText(),
+  z.object({
+    token: secretText().nullish(),
+    host: host.nullish(),
+    user_id: line(255).nullish(),
+  }),
+]);
+
+export const providerTokens = z.partialRecord(providerName, providerToken.nullable());
+
+/** Body of `POST /api/add-git-providers`. */
+export const providerTokensBody = z.object({
+  mcp_config: mcpConfig.nullish(),
+  provider_tokens: providerTokens.nullish(),
+});
+export type ProviderTokensBody = z.output<typeof providerTokensBody>;
+
+/** How one token stands after it was stored: seen by its provider, or why that could not be. */
+export const tokenStatus = z.object({
+  status: z.enum(['verified', 'unverified']),
+  login: z.string().optional(),
+  reason: z.string().optional(),
+});
+
+export const providerTokensReply = z.object({
+  message: z.literal('Git providers stored'),
+  providers: z.partialRecord(providerName, tokenStatus),
+  ignored: z.array(z.string()).optional(),
+});

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { Secret } from '../secrets/secret.ts';
+
+/** NUL cannot be stored by PostgreSQL, and a lone surrogate would come back as another character. */
+const storable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
+const STORABLE = 'must not contain NUL or broken Unicode';
+
+// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** Free text of at most `max` UTF-16 units. */
+export function text(max: number) {
+  return z.string().max(max, `must be at most ${max} characters long`).refine(storable, STORABLE);
+}
+
+/** Text of one line, for names and other values that end up in a header, a configuration file or a command. */
+export function line(max: number) {
+  return z
+    .string()
+    .max(max, `must be at most ${max} characters long`)
+    .refine((value) => value.isWellFormed() && !CONTROL.test(value), 'must be one line without control characters');
+}
+
+/** A value that is a {@link Secret} from here on. `""` stays, and means: clear what is stored. */
+export function secretText(max = 10_000) {
+  return text(max)
+    .meta({ format: 'password', writeOnly: true })
+    .transform((value) => new Secret(value));
+}
+
+/** An absolute http or https address without a user name or password in it. */
+export function httpUrl(max = 2_000) {
+  return line(max).refine(isHttpUrl, 'must be an absolute http or https URL without a user name or password');
+}
+
+export function isHttpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, hostname } = new URL(value);
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '' && hostname !== '';
+}
+
+/** The empty string clears a string member: pages written for V0 send it for "not set". */
+export const cleared = z.literal('');

@@ -1,0 +1,54 @@
+import type { ActionArgs, ActionName, AgentState, EventSource, NewAction, NewEvent, NewObservation, ObservationExtras, ObservationName } from './event.ts';
+
+/** An action. `more` adds what only some have (`tool_call_metadata`, `llm_metrics`, `timeout`). */
+export function action<A extends ActionName>(
+  source: EventSource,
+  name: A,
+  message: string,
+  args: ActionArgs[A],
+  more: Pick<NewAction, 'tool_call_metadata' | 'llm_metrics' | 'timeout'> = {},
+): NewEvent {
+  // The mapped union cannot be built from a generic name; the three parameters tie name and args together.
+  return { source, message, action: name, args, ...more } as NewAction;
+}
+
+/** An observation. `more` adds `cause`, `success` and `tool_call_metadata`. */
+export function observation<O extends ObservationName>(
+  source: EventSource,
+  name: O,
+  content: string,
+  extras: ObservationExtras[O],
+  more: Pick<NewObservation, 'cause' | 'success' | 'tool_call_metadata'> & { message?: string } = {},
+): NewEvent {
+  const { message = content, ...rest } = more;
+  return { source, message, observation: name, content, extras, ...rest } as NewObservation;
+}
+
+/** The agent's state as clients follow it; `reason` is shown to the user. */
+export function stateChanged(state: AgentState, reason = ''): NewEvent {
+  return observation('environment', 'agent_state_changed', '', { agent_state: state, reason });
+}
+
+export function userMessage(content: string, imageUrls: readonly string[] = [], fileUrls: readonly string[] | null = null): NewEvent {
+  return action('user', 'message', content, {
+    content,
+    file_urls: fileUrls === null ? null : [...fileUrls],
+    image_urls: [...imageUrls],
+    wait_for_response: false,
+    security_risk: -1,
+  });
+}
+
+export function agentMessage(content: string, more: Parameters<typeof action>[4] = {}): NewEvent {
+  return action(
+    'agent',
+    'message',
+    content,
+    { content, file_urls: null, image_urls: null, wait_for_response: true, security_risk: -1 },
+    more,
+  );
+}
+
+export function errorObservation(content: string, errorId: string, more: Parameters<typeof observation>[4] = {}): NewEvent {
+  return observation('environment', 'error', content, { error_id: errorId }, more);
+}
