@@ -16,13 +16,25 @@ export const TASK_TYPES = [
 export const LARGE_BODY = 32 * 1024 * 1024;
 
 const repository = line(500)
-  .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)+$/, 'must be owner/name (letters, digits, ".", "_", "-"; more levels allowed)')
-  .refine((value) => !value.split('/').some((part) => part === '.' || part === '..'), 'must not have a part "." or ".."');
+  .regex(
+    /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)+$/,
+    'must be owner/name (letters, digits, ".", "_", "-"; more levels allowed)',
+  )
+  .refine(
+    (value) => !value.split('/').some((part) => part === '.' || part === '..'),
+    'must not have a part "." or ".."',
+  );
 
 /** A branch name git accepts (git-check-ref-format), so that it can never be read as an option or a path. */
 const branch = line(255).refine(
   // oxlint-disable-next-line no-control-regex -- git forbids control characters in a branch name
-  (value) => value === '' || (/^(?!-)(?!\/)(?!.*(?:\.\.|\/\/|@\{|\/\.|\.lock(?:\/|$)))[^\u0000- ~^:?*[\\\u007f]+(?<![/.])$/.test(value) && !value.startsWith('.') && value !== '@'),
+  (value) =>
+    value === '' ||
+    (/^(?!-)(?!\/)(?!.*(?:\.\.|\/\/|@\{|\/\.|\.lock(?:\/|$)))[^\u0000- ~^:?*[\\\u007f]+(?<![/.])$/.test(
+      value,
+    ) &&
+      !value.startsWith('.') &&
+      value !== '@'),
   'must be a branch name that git accepts',
 );
 
@@ -52,7 +64,10 @@ export const conversationId = z
 
 /** Body of `POST /api/conversations`. Every member is optional; an unknown one is refused. */
 export const conversationBody = z.strictObject({
-  repository: z.union([repository, z.literal('')], { error: 'must be owner/name' }).nullish().describe('The repository to work on.'),
+  repository: z
+    .union([repository, z.literal('')], { error: 'must be owner/name' })
+    .nullish()
+    .describe('The repository to work on.'),
   git_provider: providerName.nullish().describe('Where the repository lives.'),
   selected_branch: branch.nullish().describe('The branch to check out; without it a new one is made.'),
   initial_user_msg: text(LARGE_BODY).nullish().describe('The first message.'),
@@ -62,7 +77,8 @@ export const conversationBody = z.strictObject({
   create_microagent: createMicroagent.nullish().describe('Write a microagent for a repository.'),
   conversation_instructions: text(200_000).nullish().describe('Told to the agent in every run.'),
   mcp_config: mcpConfig.nullish().describe("Added to the user's MCP servers for this conversation."),
-  conversation_id: z.union([conversationId, z.literal('')], { error: 'must be 1 to 100 letters, digits, "_" or "-"' })
+  conversation_id: z
+    .union([conversationId, z.literal('')], { error: 'must be 1 to 100 letters, digits, "_" or "-"' })
     .nullish()
     .describe('An id of your own: the same request can then be repeated safely.'),
 });
@@ -109,7 +125,9 @@ export const conversationPage = z.object({
 });
 
 export const conversationPatch = z.strictObject({
-  title: line(200).transform((value) => value.trim()).refine((value) => value.length > 0, 'must not be empty'),
+  title: line(200)
+    .transform((value) => value.trim())
+    .refine((value) => value.length > 0, 'must not be empty'),
 });
 
 export const startBody = z.object({ providers_set: z.array(z.string()).nullish() });

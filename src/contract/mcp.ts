@@ -28,19 +28,31 @@ function unique<T>(of: (server: T) => string, what: string) {
     const seen = new Set<string>();
     for (const [index, entry] of servers.entries()) {
       if (seen.has(of(entry))) {
-        context.addIssue({ code: 'custom', path: [index, what], message: `stands twice: ${of(entry)}`, params: { type: 'duplicate' } });
+        context.addIssue({
+          code: 'custom',
+          path: [index, what],
+          message: `stands twice: ${of(entry)}`,
+          params: { type: 'duplicate' },
+        });
       }
       seen.add(of(entry));
     }
   };
 }
 
-const httpServers = z.array(httpServer).max(100).superRefine(unique((s) => s.url, 'url'));
+const httpServers = z
+  .array(httpServer)
+  .max(100)
+  .superRefine(unique((s) => s.url, 'url'));
 
 /** MCP servers. A list that is given replaces the stored one; one that is omitted or null stays. */
 export const mcpConfig = z.object({
   sse_servers: httpServers.nullish(),
-  stdio_servers: z.array(stdioServer).max(100).superRefine(unique((s) => s.name, 'name')).nullish(),
+  stdio_servers: z
+    .array(stdioServer)
+    .max(100)
+    .superRefine(unique((s) => s.name, 'name'))
+    .nullish(),
   shttp_servers: httpServers.nullish(),
 });
 export type McpConfig = z.output<typeof mcpConfig>;

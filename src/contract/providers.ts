@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { mcpConfig } from './mcp.ts';
 import { line, secretText } from './text.ts';
 
-export const PROVIDERS = ['github', 'gitlab', 'bitbucket', 'azure_devops', 'forgejo', 'enterprise_sso'] as const;
+export const PROVIDERS = [
+  'github',
+  'gitlab',
+  'bitbucket',
+  'azure_devops',
+  'forgejo',
+  'enterprise_sso',
+] as const;
 
 export const providerName = z.enum(PROVIDERS);
 export type ProviderName = z.infer<typeof providerName>;

@@ -8,7 +8,10 @@ export const AGENTS = ['CodeActAgent', 'DummyAgent', 'ReadOnlyAgent'] as const;
 export const SECURITY_ANALYZERS = ['llm', 'rules'] as const;
 
 /** A name of a fixed set, or `""`; a name that only V0 had is told what there is instead. */
-function named<const T extends readonly [string, ...string[]]>(names: T, retired: Readonly<Record<string, string>>) {
+function named<const T extends readonly [string, ...string[]]>(
+  names: T,
+  retired: Readonly<Record<string, string>>,
+) {
   return z.union([z.enum(names), cleared], {
     error: ({ input }) =>
       typeof input === 'string' && Object.hasOwn(retired, input)
@@ -29,9 +32,12 @@ export const secretValue = secretText().refine(
   `must be at least ${MIN_SECRET_LENGTH} characters long: a shorter value could not be hidden in what the agent prints`,
 );
 
-export const secretName = z.string().max(255).regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
-  message: 'must be a variable name: letters, digits and "_", not beginning with a digit',
-});
+export const secretName = z
+  .string()
+  .max(255)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
+    message: 'must be a variable name: letters, digits and "_", not beginning with a digit',
+  });
 
 /** `"VALUE"`, or `{secret, description}`. */
 const customSecret = z.union([
@@ -65,27 +71,47 @@ export const settingsMembers = {
     .describe('Who rates the risk of an action in confirmation mode; "" or null: nobody.'),
   confirmation_mode: z.boolean().nullish().describe('Risky actions wait for the user.'),
   llm_model: line(255).nullish().describe('provider/model, or a bare name with llm_base_url.'),
-  llm_api_key: secretText().nullish().describe('Goes to the origin of llm_base_url, or to the provider in llm_model.'),
-  llm_base_url: z.union([httpUrl(), cleared]).nullish().describe('The address of an OpenAI-compatible server.'),
+  llm_api_key: secretText()
+    .nullish()
+    .describe('Goes to the origin of llm_base_url, or to the provider in llm_model.'),
+  llm_base_url: z
+    .union([httpUrl(), cleared])
+    .nullish()
+    .describe('The address of an OpenAI-compatible server.'),
   remote_runtime_resource_factor: z
     .union([z.literal(1), z.literal(2), z.literal(4), z.literal(8)], { error: 'must be 1, 2, 4 or 8' })
     .nullish()
     .describe("Multiplies the sandbox's CPU and memory."),
-  secrets_store: secretsStore.nullish().describe('Provider tokens and custom secrets, merged entry by entry.'),
-  enable_default_condenser: z.boolean().default(true).describe('Summarise old history instead of dropping it.'),
+  secrets_store: secretsStore
+    .nullish()
+    .describe('Provider tokens and custom secrets, merged entry by entry.'),
+  enable_default_condenser: z
+    .boolean()
+    .default(true)
+    .describe('Summarise old history instead of dropping it.'),
   enable_sound_notifications: z.boolean().default(false).describe('The page plays a sound.'),
-  enable_proactive_conversation_starters: z.boolean().default(true).describe('Offer tasks found at the providers.'),
+  enable_proactive_conversation_starters: z
+    .boolean()
+    .default(true)
+    .describe('Offer tasks found at the providers.'),
   enable_solvability_analysis: z.boolean().default(true).describe('Judge an issue before working on it.'),
   user_consents_to_analytics: z.boolean().nullish().describe('Nothing is sent unless this is true.'),
   sandbox_base_container_image: line(500).nullish().describe('Image a container sandbox is built from.'),
   sandbox_runtime_container_image: line(500).nullish().describe('Ready image of a container sandbox; wins.'),
   mcp_config: mcpConfig.nullish().describe('MCP servers whose tools the agent gets.'),
   search_api_key: secretText()
-    .refine((key) => key.unwrap() === '' || key.unwrap().startsWith('tvly-'), 'must be a Tavily key: it begins with tvly-')
+    .refine(
+      (key) => key.unwrap() === '' || key.unwrap().startsWith('tvly-'),
+      'must be a Tavily key: it begins with tvly-',
+    )
     .nullish()
     .describe('Key of the web search (Tavily).'),
   sandbox_api_key: secretText().nullish().describe('Key of a remote sandbox host.'),
-  max_budget_per_task: z.number().min(0).nullish().describe('US dollars a conversation may cost; 0 for no limit.'),
+  max_budget_per_task: z
+    .number()
+    .min(0)
+    .nullish()
+    .describe('US dollars a conversation may cost; 0 for no limit.'),
   email: line(320).nullish().describe("The user's address."),
   email_verified: z.boolean().nullish().describe('Only a verified address is used as commit identity.'),
   git_user_name: line(255).nullish().describe('Author name of commits.'),

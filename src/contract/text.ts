@@ -18,7 +18,10 @@ export function line(max: number) {
   return z
     .string()
     .max(max, `must be at most ${max} characters long`)
-    .refine((value) => value.isWellFormed() && !CONTROL.test(value), 'must be one line without control characters');
+    .refine(
+      (value) => value.isWellFormed() && !CONTROL.test(value),
+      'must be one line without control characters',
+    );
 }
 
 /** A value that is a {@link Secret} from here on. `""` stays, and means: clear what is stored. */
@@ -36,7 +39,9 @@ export function httpUrl(max = 2_000) {
 export function isHttpUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, hostname } = new URL(value);
-  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '' && hostname !== '';
+  return (
+    (protocol === 'http:' || protocol === 'https:') && username === '' && password === '' && hostname !== ''
+  );
 }
 
 /** The empty string clears a string member: pages written for V0 send it for "not set". */

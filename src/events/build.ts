@@ -1,4 +1,14 @@
-import type { ActionArgs, ActionName, AgentState, EventSource, NewAction, NewEvent, NewObservation, ObservationExtras, ObservationName } from './event.ts';
+import type {
+  ActionArgs,
+  ActionName,
+  AgentState,
+  EventSource,
+  NewAction,
+  NewEvent,
+  NewObservation,
+  ObservationExtras,
+  ObservationName,
+} from './event.ts';
 
 /** An action. `more` adds what only some have (`tool_call_metadata`, `llm_metrics`, `timeout`). */
 export function action<A extends ActionName>(
@@ -29,7 +39,11 @@ export function stateChanged(state: AgentState, reason = ''): NewEvent {
   return observation('environment', 'agent_state_changed', '', { agent_state: state, reason });
 }
 
-export function userMessage(content: string, imageUrls: readonly string[] = [], fileUrls: readonly string[] | null = null): NewEvent {
+export function userMessage(
+  content: string,
+  imageUrls: readonly string[] = [],
+  fileUrls: readonly string[] | null = null,
+): NewEvent {
   return action('user', 'message', content, {
     content,
     file_urls: fileUrls === null ? null : [...fileUrls],
@@ -49,6 +63,10 @@ export function agentMessage(content: string, more: Parameters<typeof action>[4]
   );
 }
 
-export function errorObservation(content: string, errorId: string, more: Parameters<typeof observation>[4] = {}): NewEvent {
+export function errorObservation(
+  content: string,
+  errorId: string,
+  more: Parameters<typeof observation>[4] = {},
+): NewEvent {
   return observation('environment', 'error', content, { error_id: errorId }, more);
 }

@@ -80,7 +80,12 @@ export interface ActionArgs {
   };
   think: { thought: string };
   task_tracking: { command: 'plan' | 'view'; task_list: TaskItem[]; thought: string };
-  call_tool_mcp: { name: string; arguments: Record<string, unknown>; thought: string; security_risk: SecurityRisk };
+  call_tool_mcp: {
+    name: string;
+    arguments: Record<string, unknown>;
+    thought: string;
+    security_risk: SecurityRisk;
+  };
   finish: { final_thought: string; outputs: Record<string, unknown>; thought: string };
   reject: { outputs: { reason: string }; thought: string };
   condensation: {
@@ -213,10 +218,16 @@ export type ObservationEvent<O extends ObservationName = ObservationName> = Even
   extras: ObservationExtras[O];
 };
 
-export function isAction<A extends ActionName>(event: NewEvent, name: A): event is ActionOf<A> {
+export function isAction<A extends ActionName>(
+  event: NewEvent,
+  name: A,
+): event is Extract<NewEvent, { action: A }> {
   return 'action' in event && event.action === name;
 }
 
-export function isObservation<O extends ObservationName>(event: NewEvent, name: O): event is ObservationOf<O> {
+export function isObservation<O extends ObservationName>(
+  event: NewEvent,
+  name: O,
+): event is Extract<NewEvent, { observation: O }> {
   return 'observation' in event && event.observation === name;
 }

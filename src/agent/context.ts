@@ -1,0 +1,50 @@
+import type { LanguageModel } from 'ai';
+import type { AGENTS } from '../contract/settings.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Journal } from './journal.ts';
+
+/** The model a run talks to, resolved from the user's settings. */
+export interface RunModel {
+  model: LanguageModel;
+  /** As the user wrote it, for metrics, prices and the context window. */
+  name: string;
+}
+
+/** Everything an agent needs for one run. Settings are those at the beginning of the run. */
+export interface AgentContext {
+  agent: (typeof AGENTS)[number];
+  conversationId: string;
+  /** The repository that was cloned: its name, its folder in /workspace, and the branch that is checked out. */
+  repository: { name: string; directory: string; branch: string } | null;
+  /** Told to the agent in every run. */
+  instructions: string;
+  /** BCP 47 tag of the language to answer in; "" for the user's own words. */
+  language: string;
+  maxIterations: number;
+  /** US dollars; null for no limit. */
+  maxBudget: number | null;
+  /** Custom secrets by name → description: the agent is told they are variables of its shell. */
+  secretDescriptions: Readonly<Record<string, string>>;
+  model: RunModel;
+  journal: Journal;
+  /** Steps taken since the allowance began. */
+  iterations: number;
+  /** What the conversation cost so far. */
+  spent: { cost: number; promptTokens: number; completionTokens: number };
+  /** Opens the sandbox when it is first needed, again after it was lost. @throws ServiceError sandbox_unavailable */
+  sandbox(): Promise<Sandbox>;
+  /** Tells who watches; not logged. `id` is one of V0's STATUS$ names. */
+  notify(status: { type: 'info' | 'error'; id: string; message: string }): void;
+  /** Aborted when the run is to end at once: stopped, deleted, or the service ends. */
+  signal: AbortSignal;
+}
+
+/**
+ * How a stretch of driving ended. The agent has appended the state event that says so, but for `aborted`, where
+ * whoever aborted says it.
+ */
+export type AgentOutcome =
+  | { kind: 'waiting' }
+  | { kind: 'finished' }
+  | { kind: 'failed'; runtimeStatus: string; code: string; message: string; hint: string }
+  | { kind: 'aborted' };

@@ -1,0 +1,34 @@
+import type { Event, NewEvent } from '../events/event.ts';
+
+export interface OpenJournalAction {
+  eventId: number;
+  /** recorded: not begun. awaiting: for its user. started: may have had its effect before a crash. */
+  state: 'recorded' | 'awaiting' | 'started';
+}
+
+/**
+ * The log as one run writes it: every write is fenced by the run's generation, and every text is redacted before it
+ * is stored. A write that resolves is on disk.
+ */
+export interface Journal {
+  append(events: readonly NewEvent[]): Promise<Event[]>;
+  /**
+   * Appends what one step of the model decided. Each action that wants an answer becomes an open one, `recorded`;
+   * the one at index `started` is `started` at once, which saves a commit. Also stores how many steps were taken.
+   */
+  recordStep(
+    events: readonly NewEvent[],
+    step: { iterations: number; open: readonly number[]; started?: number },
+  ): Promise<Event[]>;
+  /** Durable before the action has any effect. */
+  start(eventId: number): Promise<void>;
+  /** Makes an open action wait for its user. */
+  await(eventId: number): Promise<void>;
+  /** Appends observations, and closes the open actions they name as `cause`. */
+  answer(observations: readonly NewEvent[]): Promise<Event[]>;
+  openActions(): Promise<OpenJournalAction[]>;
+  /** Events from `from` on, oldest first, at most `limit`. */
+  read(from: number, limit: number): Promise<Event[]>;
+  /** The id of the newest message of the user, -1 before the first. Cheap: asked at every step. */
+  lastUserMessage(): Promise<number>;
+}

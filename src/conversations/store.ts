@@ -1,0 +1,107 @@
+import type { ConversationError, ConversationStatus } from '../contract/conversations.ts';
+import type { ProviderName } from '../contract/providers.ts';
+import type { Projection } from '../events/projection.ts';
+import type { Sealed } from '../secrets/vault.ts';
+
+/** A conversation as its row has it. */
+export interface Conversation extends Projection {
+  /** Its number: what logs, directories and host uids go by. Never reused. */
+  key: number;
+  /** The id its user knows it by, unique for that user. */
+  id: string;
+  userId: string;
+  title: string;
+  trigger: string;
+  selectedRepository: string | null;
+  selectedBranch: string | null;
+  gitProvider: ProviderName | null;
+  status: ConversationStatus;
+  runtimeStatus: string | null;
+  error: ConversationError | null;
+  createdAt: string;
+  updatedAt: string;
+  /** The id of the newest event, -1 before the first. */
+  lastEventId: number;
+  /** Who drives, as a number that only grows: the fence of every write of a run. */
+  generation: number;
+  /** The process that drives it now, or none. */
+  driver: string | null;
+  /** There is something to do. Set in the transaction that brings it. */
+  wanted: boolean;
+  /** The workspace is made, the repository cloned: not to be done again. */
+  prepared: boolean;
+  /** Steps taken since the user's last message. */
+  iterations: number;
+  /** The request that created it, sealed. */
+  request: Sealed;
+}
+
+export type NewConversation = Pick<
+  Conversation,
+  | 'id'
+  | 'userId'
+  | 'title'
+  | 'trigger'
+  | 'selectedRepository'
+  | 'selectedBranch'
+  | 'gitProvider'
+  | 'createdAt'
+  | 'request'
+>;
+
+export type ConversationChange = Partial<
+  Pick<
+    Conversation,
+    'title' | 'status' | 'runtimeStatus' | 'error' | 'wanted' | 'prepared' | 'iterations' | 'selectedBranch'
+  >
+>;
+
+export interface ConversationFilter {
+  /** Only conversations with a smaller number: the page after that one. */
+  before?: number;
+  limit: number;
+  repository?: string;
+  trigger?: string;
+}
+
+/** recorded: not begun. awaiting: for its user. started: may have had its effect. Answered ones are gone from here. */
+export type OpenActionState = 'recorded' | 'awaiting' | 'started';
+
+export interface OpenAction {
+  eventId: number;
+  state: OpenActionState;
+}
+
+export interface ConversationStore {
+  /** Inserts a row that is STARTING and wanted, and gives its number. */
+  insert(conversation: NewConversation): Promise<number>;
+  find(userId: string, id: string): Promise<Conversation | undefined>;
+  get(key: number): Promise<Conversation | undefined>;
+  list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;
+  /** Changes a row; with a `generation` only while that is its own. @throws Fenced, ConversationGone */
+  change(key: number, change: ConversationChange, generation?: number): Promise<void>;
+  remove(key: number): Promise<void>;
+
+  /** Takes a wanted conversation to drive: a new generation, or nothing when there is nothing to do or someone drives. */
+  claim(key: number, driver: string): Promise<Conversation | undefined>;
+  /** Ends a run, unless the user said something after event `seen`: then false, and the run goes on. @throws Fenced */
+  release(key: number, generation: number, seen: number): Promise<boolean>;
+  /** Takes a conversation from whoever drives it: a new generation, no driver, nothing wanted. */
+  fence(key: number): Promise<void>;
+  /** After a start of the only process: runs of the one before are wanted again. All that is wanted, oldest first. */
+  recover(): Promise<{ key: number; userId: string }[]>;
+  /** How many of a user's conversations wait to be driven. */
+  countWaiting(userId: string): Promise<number>;
+  /** RUNNING ones that nobody drives and that were last touched before `before`. */
+  idle(before: string, limit: number): Promise<number[]>;
+
+  openActions(key: number): Promise<OpenAction[]>;
+  setAction(key: number, eventId: number, state: OpenActionState): Promise<void>;
+  closeActions(key: number, eventIds: readonly number[]): Promise<void>;
+
+  experiment(userId: string, id: string): Promise<string | undefined>;
+  saveExperiment(userId: string, id: string, config: string): Promise<void>;
+  /** The conversation an `Idempotency-Key` created since `after`, if any. */
+  idempotent(userId: string, idempotencyKey: string, after: string): Promise<string | undefined>;
+  saveIdempotent(userId: string, idempotencyKey: string, id: string, at: string): Promise<void>;
+}

@@ -1,0 +1,71 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { Secret } from './secret.ts';
+
+/** Text of the form `v1.<key id>.<base64url of iv, ciphertext and tag>`. */
+export type Sealed = string & { readonly sealed: unique symbol };
+
+/**
+ * What a sealed value is bound to: the table and row owner it stands in, the member, and the destination it may
+ * go to. All of it is authenticated, so that a value moved to another row or destination no longer opens.
+ */
+export type Binding = readonly [table: string, user: string, member: string, destination: string];
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Why a sealed value did not open. */
+export class VaultError extends Error {
+  override readonly name = 'VaultError';
+}
+
+/** Seals secrets with AES-256-GCM (NIST SP 800-38D), a fresh random 96-bit IV each, the binding as AAD. */
+export class Vault {
+  readonly #key: Buffer;
+  readonly keyId: string;
+
+  /** @param key 32 random bytes. */
+  constructor(key: Buffer) {
+    if (key.length !== 32) throw new VaultError(`The secret key has ${key.length} bytes; it must have 32.`);
+    this.#key = key;
+    this.keyId = createHash('sha256').update('parley key id\0').update(key).digest('hex').slice(0, 12);
+  }
+
+  seal(secret: Secret, binding: Binding): Sealed {
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, iv);
+    cipher.setAAD(Buffer.from(JSON.stringify(binding)));
+    const body = Buffer.concat([
+      iv,
+      cipher.update(secret.unwrap(), 'utf8'),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
+    return `v1.${this.keyId}.${body.toString('base64url')}` as Sealed;
+  }
+
+  /** @throws VaultError when it was sealed with another key, bound to something else, or changed. */
+  open(sealed: Sealed, binding: Binding): Secret {
+    const [version, keyId, body] = sealed.split('.');
+    if (version !== 'v1' || body === undefined)
+      throw new VaultError('The stored secret has an unknown form.');
+    if (keyId !== this.keyId) {
+      throw new VaultError(
+        `The stored secret was sealed with key ${keyId}; the key in use is ${this.keyId}.`,
+      );
+    }
+    const bytes = Buffer.from(body, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAAD(Buffer.from(JSON.stringify(binding)));
+    decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
+    try {
+      const plain = decipher.update(bytes.subarray(IV_BYTES, bytes.length - TAG_BYTES));
+      return new Secret(Buffer.concat([plain, decipher.final()]).toString('utf8'));
+    } catch (cause) {
+      throw new VaultError('The stored secret does not open: it was changed, or moved to another place.', {
+        cause,
+      });
+    }
+  }
+}

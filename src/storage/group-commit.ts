@@ -1,0 +1,105 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { ServiceError } from '../errors.ts';
+
+interface Waiting {
+  /** Runs the write inside the open transaction; gives back what its caller is told after the commit. */
+  run: () => Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (reason: unknown) => void;
+}
+
+/** What the owner of the connection is told about the writes of a batch. */
+export interface BatchObserver {
+  /** A write begins: what came since is its own. */
+  mark(): number;
+  /** A write failed: what it brought since `mark` is not to be published. */
+  drop(mark: number): void;
+  /** The batch is on disk. */
+  publish(): void;
+}
+
+/**
+ * All writes of one turn of the event loop in one transaction: one disk sync for all of them, a savepoint for each,
+ * so that a write that fails takes nothing along. Callers are answered after the commit. When the commit itself
+ * fails, all of the batch fail, and nothing of it is stored.
+ */
+export class GroupCommit {
+  readonly #database: DatabaseSync;
+  readonly #observer: BatchObserver;
+  #waiting: Waiting[] = [];
+  #flushing: Promise<void> | undefined;
+
+  constructor(database: DatabaseSync, observer: BatchObserver) {
+    this.#database = database;
+    this.#observer = observer;
+  }
+
+  write<T>(run: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      // The queue holds writes of any result; each resolve gets the value of its own run.
+      this.#waiting.push({ run, resolve: resolve as (value: unknown) => void, reject });
+      this.#flushing ??= this.#flushSoon();
+    });
+  }
+
+  /** Resolves when all that was asked for is committed. */
+  async drained(): Promise<void> {
+    while (this.#flushing) await this.#flushing;
+  }
+
+  async #flushSoon(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await this.#commit(batch);
+    }
+    this.#flushing = undefined;
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const done: { waiting: Waiting; value: unknown }[] = [];
+    const refused: { waiting: Waiting; reason: unknown }[] = [];
+    try {
+      this.#database.exec('begin immediate');
+      for (const waiting of batch) {
+        const mark = this.#observer.mark();
+        this.#database.exec('savepoint one');
+        try {
+          done.push({ waiting, value: await waiting.run() });
+        } catch (reason) {
+          this.#observer.drop(mark);
+          // A full disk ends the whole transaction; then there is nothing to go back to, and all have failed.
+          if (!this.#database.isTransaction) throw reason;
+          this.#database.exec('rollback to one');
+          refused.push({ waiting, reason });
+        }
+        this.#database.exec('release one');
+      }
+      this.#database.exec('commit');
+    } catch (reason) {
+      this.#observer.drop(0);
+      if (this.#database.isTransaction) this.#database.exec('rollback');
+      const failure = unavailable(reason);
+      for (const { reject } of batch) reject(failure);
+      return;
+    }
+    this.#observer.publish();
+    for (const { waiting, value } of done) waiting.resolve(value);
+    for (const { waiting, reason } of refused) waiting.reject(reason);
+  }
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
+
+function unavailable(cause: unknown): ServiceError {
+  const number = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : 0;
+  const why =
+    number === SQLITE_FULL
+      ? 'the disk is full: free some space'
+      : number === SQLITE_BUSY
+        ? 'another process holds the database: end it'
+        : 'the database refused the write; its log line says why';
+  return new ServiceError('storage_unavailable', `Nothing was stored: ${why}, then try again.`, { cause });
+}

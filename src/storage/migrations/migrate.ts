@@ -1,0 +1,37 @@
+import type { Kysely } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import * as first from './0001-first.ts';
+
+/** In order, each once. A released one is never changed. */
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-first': first,
+};
+
+/** Thrown when the database was written by a later release; nothing was changed. */
+export class DatabaseTooNew extends Error {
+  override readonly name = 'DatabaseTooNew';
+}
+
+/** Brings the tables up to this release. @throws DatabaseTooNew */
+export async function migrate(db: Kysely<unknown>): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: () => Promise.resolve({ ...MIGRATIONS }) },
+  });
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  if (tables.some((table) => table.name === 'kysely_migration')) {
+    const done = await (db as Kysely<{ kysely_migration: { name: string } }>)
+      .selectFrom('kysely_migration')
+      .select('name')
+      .execute();
+    const unknown = done.filter(({ name }) => !Object.hasOwn(MIGRATIONS, name)).map(({ name }) => name);
+    if (unknown.length > 0) {
+      throw new DatabaseTooNew(
+        `The database was written by a later release of Parley (it has ${unknown.join(', ')}, which this one does not know). ` +
+          'Start that release, or restore a backup made by this one.',
+      );
+    }
+  }
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw error;
+}

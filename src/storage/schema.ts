@@ -1,0 +1,61 @@
+import type { Generated } from 'kysely';
+
+/** The tables, as both databases have them. Times are ISO 8601 in UTC, flags 0 or 1, documents JSON text. */
+export interface Schema {
+  meta: { name: string; value: string };
+  users: { id: string; name: string; created_at: string; disabled_at: string | null };
+  api_keys: {
+    id: string;
+    user_id: string;
+    label: string;
+    hash: string;
+    created_at: string;
+    expires_at: string | null;
+    revoked_at: string | null;
+    last_used_at: string | null;
+  };
+  browser_sessions: { hash: string; key_id: string; created_at: string; expires_at: string };
+  settings: { user_id: string; document: string; secrets: string };
+  provider_tokens: {
+    user_id: string;
+    provider: string;
+    host: string;
+    account_id: string | null;
+    status: string;
+    login: string | null;
+    sealed: string;
+    destination: string;
+  };
+  custom_secrets: { user_id: string; name: string; description: string; sealed: string; destination: string };
+  conversations: {
+    key: Generated<number>;
+    id: string;
+    user_id: string;
+    title: string;
+    trigger_kind: string;
+    selected_repository: string | null;
+    selected_branch: string | null;
+    git_provider: string | null;
+    status: string;
+    runtime_status: string | null;
+    agent_state: string;
+    error: string | null;
+    created_at: string;
+    updated_at: string;
+    last_event_id: number;
+    last_user_message: number;
+    accumulated_cost: number;
+    prompt_tokens: number;
+    completion_tokens: number;
+    generation: number;
+    driver: string | null;
+    wanted: number;
+    prepared: number;
+    iterations: number;
+    request: string;
+  };
+  events: { conversation: number; id: number; body: string };
+  open_actions: { conversation: number; event_id: number; state: string };
+  experiments: { user_id: string; conversation_id: string; config: string };
+  idempotency_keys: { user_id: string; idempotency_key: string; conversation_id: string; created_at: string };
+}

@@ -1,0 +1,128 @@
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import { Kysely } from 'kysely';
+import type { KeyStore } from '../auth/store.ts';
+import type { ConversationStore } from '../conversations/store.ts';
+import type { EventLog, StoredEvent } from '../events/log.ts';
+import type { SettingsStore } from '../settings/store.ts';
+import type { Transact } from '../transact.ts';
+import { GroupCommit } from './group-commit.ts';
+import { migrate } from './migrations/migrate.ts';
+import type { Schema } from './schema.ts';
+import { openForReading, openForWriting, sqliteDialect } from './sqlite.ts';
+import { SqlConversationStore } from './stores/conversations.ts';
+import { SqlEventLog } from './stores/events.ts';
+import { SqlKeyStore } from './stores/keys.ts';
+import { SqlSettingsStore } from './stores/settings.ts';
+
+/** All that is stored, by subject. A service names the few it needs. */
+export interface Stores {
+  keys: KeyStore;
+  settings: SettingsStore;
+  conversations: ConversationStore;
+  events: EventLog;
+  meta: MetaStore;
+}
+
+/** Facts about the database itself. */
+export interface MetaStore {
+  get(name: string): Promise<string | undefined>;
+  set(name: string, value: string): Promise<void>;
+}
+
+export interface Storage {
+  /** What is committed, by a connection of its own. Not for writing. */
+  read: Stores;
+  transact: Transact<Stores>;
+  close(): Promise<void>;
+}
+
+/** Told of committed events, in the order of the log. */
+export type OnCommitted = (conversation: number, events: readonly StoredEvent[]) => void;
+
+/** Thrown when another process serves from the same folder. */
+export class DataDirectoryInUse extends Error {
+  override readonly name = 'DataDirectoryInUse';
+}
+
+/** The name of the database in the data directory. */
+export const DATABASE_FILE = 'parley.db';
+
+/**
+ * Opens the database of a data directory, brought up to this release.
+ * @throws DatabaseTooNew before anything is changed
+ */
+export async function openStorage(dataDir: string, onCommitted: OnCommitted = () => {}): Promise<Storage> {
+  const path = join(dataDir, DATABASE_FILE);
+  const writing = openForWriting(path);
+  const writer = new Kysely<Schema>({ dialect: sqliteDialect(writing) });
+  try {
+    await migrate(writer as Kysely<unknown>);
+  } catch (error) {
+    await writer.destroy();
+    throw error;
+  }
+  const reader = new Kysely<Schema>({ dialect: sqliteDialect(openForReading(path)) });
+
+  let pending: { conversation: number; events: readonly StoredEvent[] }[] = [];
+  const stores = storesOn(writer, (conversation, events) => pending.push({ conversation, events }));
+  const commits = new GroupCommit(writing, {
+    mark: () => pending.length,
+    drop: (mark) => pending.splice(mark),
+    publish: () => {
+      const committed = pending;
+      pending = [];
+      for (const { conversation, events } of committed) onCommitted(conversation, events);
+    },
+  });
+  return {
+    read: storesOn(reader, () => {}),
+    transact: (work) => commits.write(() => work(stores)),
+    close: async () => {
+      await commits.drained();
+      await reader.destroy();
+      await writer.destroy();
+    },
+  };
+}
+
+function storesOn(
+  db: Kysely<Schema>,
+  appended: (conversation: number, events: readonly StoredEvent[]) => void,
+): Stores {
+  return {
+    keys: new SqlKeyStore(db),
+    settings: new SqlSettingsStore(db),
+    conversations: new SqlConversationStore(db),
+    events: new SqlEventLog(db, appended),
+    meta: {
+      get: async (name) =>
+        (await db.selectFrom('meta').select('value').where('name', '=', name).executeTakeFirst())?.value,
+      set: async (name, value) => {
+        await db
+          .insertInto('meta')
+          .values({ name, value })
+          .onConflict((c) => c.column('name').doUpdateSet({ value }))
+          .execute();
+      },
+    },
+  };
+}
+
+/**
+ * Holds a data directory for one serving process, by an exclusive lock that the kernel drops when the process ends,
+ * however it ends. @throws DataDirectoryInUse
+ */
+export function lockDataDirectory(dataDir: string): { release(): void } {
+  const lock = new DatabaseSync(join(dataDir, 'serving.lock'), { timeout: 0 });
+  try {
+    lock.exec('pragma locking_mode = exclusive; begin exclusive;');
+  } catch (cause) {
+    lock.close();
+    throw new DataDirectoryInUse(
+      `Another Parley serves from ${dataDir}. Stop it, or give this one a PARLEY_DATA_DIR of its own.`,
+      { cause },
+    );
+  }
+  return { release: () => lock.close() };
+}

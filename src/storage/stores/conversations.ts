@@ -1,0 +1,285 @@
+import type { Kysely, Selectable, Updateable } from 'kysely';
+import type { ConversationError, ConversationStatus } from '../../contract/conversations.ts';
+import type { ProviderName } from '../../contract/providers.ts';
+import type {
+  Conversation,
+  ConversationChange,
+  ConversationFilter,
+  ConversationStore,
+  NewConversation,
+  OpenAction,
+  OpenActionState,
+} from '../../conversations/store.ts';
+import { EMPTY_PROJECTION } from '../../events/projection.ts';
+import type { AgentState } from '../../events/event.ts';
+import { ConversationGone, Fenced } from '../../events/log.ts';
+import type { Sealed } from '../../secrets/vault.ts';
+import type { Schema } from '../schema.ts';
+
+export class SqlConversationStore implements ConversationStore {
+  readonly #db: Kysely<Schema>;
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db;
+  }
+
+  async insert(conversation: NewConversation): Promise<number> {
+    const { key } = await this.#db
+      .insertInto('conversations')
+      .values({
+        id: conversation.id,
+        user_id: conversation.userId,
+        title: conversation.title,
+        trigger_kind: conversation.trigger,
+        selected_repository: conversation.selectedRepository,
+        selected_branch: conversation.selectedBranch,
+        git_provider: conversation.gitProvider,
+        status: 'STARTING',
+        runtime_status: null,
+        agent_state: EMPTY_PROJECTION.agentState,
+        error: null,
+        created_at: conversation.createdAt,
+        updated_at: conversation.createdAt,
+        last_event_id: -1,
+        last_user_message: EMPTY_PROJECTION.lastUserMessage,
+        accumulated_cost: 0,
+        prompt_tokens: 0,
+        completion_tokens: 0,
+        generation: 0,
+        driver: null,
+        wanted: 1,
+        prepared: 0,
+        iterations: 0,
+        request: conversation.request,
+      })
+      .returning('key')
+      .executeTakeFirstOrThrow();
+    return key;
+  }
+
+  async find(userId: string, id: string): Promise<Conversation | undefined> {
+    const row = await this.#db
+      .selectFrom('conversations')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row && conversationOf(row);
+  }
+
+  async get(key: number): Promise<Conversation | undefined> {
+    const row = await this.#db
+      .selectFrom('conversations')
+      .selectAll()
+      .where('key', '=', key)
+      .executeTakeFirst();
+    return row && conversationOf(row);
+  }
+
+  async list(userId: string, filter: ConversationFilter): Promise<Conversation[]> {
+    let query = this.#db
+      .selectFrom('conversations')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .orderBy('key', 'desc')
+      .limit(filter.limit);
+    if (filter.before !== undefined) query = query.where('key', '<', filter.before);
+    if (filter.repository !== undefined) query = query.where('selected_repository', '=', filter.repository);
+    if (filter.trigger !== undefined) query = query.where('trigger_kind', '=', filter.trigger);
+    return (await query.execute()).map(conversationOf);
+  }
+
+  async change(key: number, change: ConversationChange, generation?: number): Promise<void> {
+    const row: Updateable<Schema['conversations']> = { updated_at: new Date().toISOString() };
+    if (change.title !== undefined) row.title = change.title;
+    if (change.status !== undefined) row.status = change.status;
+    if (change.runtimeStatus !== undefined) row.runtime_status = change.runtimeStatus;
+    if (change.error !== undefined) row.error = change.error && JSON.stringify(change.error);
+    if (change.wanted !== undefined) row.wanted = change.wanted ? 1 : 0;
+    if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
+    if (change.iterations !== undefined) row.iterations = change.iterations;
+    if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
+    let query = this.#db.updateTable('conversations').set(row).where('key', '=', key);
+    if (generation !== undefined) query = query.where('generation', '=', generation);
+    const { numUpdatedRows } = await query.executeTakeFirst();
+    if (numUpdatedRows === 0n) throw await this.#missing(key);
+  }
+
+  async remove(key: number): Promise<void> {
+    await this.#db.deleteFrom('conversations').where('key', '=', key).execute();
+  }
+
+  async claim(key: number, driver: string): Promise<Conversation | undefined> {
+    const row = await this.#db
+      .updateTable('conversations')
+      .set((e) => ({ driver, wanted: 0, generation: e('generation', '+', 1) }))
+      .where('key', '=', key)
+      .where('wanted', '=', 1)
+      .where('driver', 'is', null)
+      .returningAll()
+      .executeTakeFirst();
+    return row && conversationOf(row);
+  }
+
+  async release(key: number, generation: number, seen: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('conversations')
+      .set({ driver: null, wanted: 0 })
+      .where('key', '=', key)
+      .where('generation', '=', generation)
+      .where('last_user_message', '<=', seen)
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n) return true;
+    const row = await this.get(key);
+    if (row?.generation === generation) return false;
+    throw await this.#missing(key);
+  }
+
+  async fence(key: number): Promise<void> {
+    await this.#db
+      .updateTable('conversations')
+      .set((e) => ({ driver: null, wanted: 0, generation: e('generation', '+', 1) }))
+      .where('key', '=', key)
+      .execute();
+  }
+
+  async recover(): Promise<{ key: number; userId: string }[]> {
+    await this.#db
+      .updateTable('conversations')
+      .set({ driver: null, wanted: 1 })
+      .where('driver', 'is not', null)
+      .execute();
+    return await this.#db
+      .selectFrom('conversations')
+      .select(['key', 'user_id as userId'])
+      .where('wanted', '=', 1)
+      .orderBy('key')
+      .execute();
+  }
+
+  async countWaiting(userId: string): Promise<number> {
+    const { waiting } = await this.#db
+      .selectFrom('conversations')
+      .select((e) => e.fn.countAll<number>().as('waiting'))
+      .where('user_id', '=', userId)
+      .where('wanted', '=', 1)
+      .executeTakeFirstOrThrow();
+    return waiting;
+  }
+
+  async idle(before: string, limit: number): Promise<number[]> {
+    const rows = await this.#db
+      .selectFrom('conversations')
+      .select('key')
+      .where('status', '=', 'RUNNING')
+      .where('updated_at', '<', before)
+      .where('driver', 'is', null)
+      .where('wanted', '=', 0)
+      .orderBy('updated_at')
+      .limit(limit)
+      .execute();
+    return rows.map(({ key }) => key);
+  }
+
+  async openActions(key: number): Promise<OpenAction[]> {
+    const rows = await this.#db
+      .selectFrom('open_actions')
+      .select(['event_id', 'state'])
+      .where('conversation', '=', key)
+      .orderBy('event_id')
+      .execute();
+    return rows.map(({ event_id, state }) => ({ eventId: event_id, state: state as OpenActionState }));
+  }
+
+  async setAction(key: number, eventId: number, state: OpenActionState): Promise<void> {
+    await this.#db
+      .insertInto('open_actions')
+      .values({ conversation: key, event_id: eventId, state })
+      .onConflict((c) => c.columns(['conversation', 'event_id']).doUpdateSet({ state }))
+      .execute();
+  }
+
+  async closeActions(key: number, eventIds: readonly number[]): Promise<void> {
+    if (eventIds.length === 0) return;
+    await this.#db
+      .deleteFrom('open_actions')
+      .where('conversation', '=', key)
+      .where('event_id', 'in', eventIds)
+      .execute();
+  }
+
+  async experiment(userId: string, id: string): Promise<string | undefined> {
+    const row = await this.#db
+      .selectFrom('experiments')
+      .select('config')
+      .where('user_id', '=', userId)
+      .where('conversation_id', '=', id)
+      .executeTakeFirst();
+    return row?.config;
+  }
+
+  async saveExperiment(userId: string, id: string, config: string): Promise<void> {
+    await this.#db
+      .insertInto('experiments')
+      .values({ user_id: userId, conversation_id: id, config })
+      .onConflict((c) => c.columns(['user_id', 'conversation_id']).doUpdateSet({ config }))
+      .execute();
+  }
+
+  async idempotent(userId: string, idempotencyKey: string, after: string): Promise<string | undefined> {
+    const row = await this.#db
+      .selectFrom('idempotency_keys')
+      .select('conversation_id')
+      .where('user_id', '=', userId)
+      .where('idempotency_key', '=', idempotencyKey)
+      .where('created_at', '>', after)
+      .executeTakeFirst();
+    return row?.conversation_id;
+  }
+
+  async saveIdempotent(userId: string, idempotencyKey: string, id: string, at: string): Promise<void> {
+    await this.#db
+      .insertInto('idempotency_keys')
+      .values({ user_id: userId, idempotency_key: idempotencyKey, conversation_id: id, created_at: at })
+      .onConflict((c) =>
+        c.columns(['user_id', 'idempotency_key']).doUpdateSet({ conversation_id: id, created_at: at }),
+      )
+      .execute();
+  }
+
+  async #missing(key: number): Promise<Error> {
+    return (await this.get(key))
+      ? new Fenced(`conversation ${key} is driven by another generation`)
+      : new ConversationGone(`conversation ${key} is not there`);
+  }
+}
+
+function conversationOf(row: Selectable<Schema['conversations']>): Conversation {
+  return {
+    key: row.key,
+    id: row.id,
+    userId: row.user_id,
+    title: row.title,
+    trigger: row.trigger_kind,
+    selectedRepository: row.selected_repository,
+    selectedBranch: row.selected_branch,
+    gitProvider: row.git_provider as ProviderName | null,
+    status: row.status as ConversationStatus,
+    runtimeStatus: row.runtime_status,
+    agentState: row.agent_state as AgentState,
+    error: row.error === null ? null : (JSON.parse(row.error) as ConversationError),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    lastEventId: row.last_event_id,
+    lastUserMessage: row.last_user_message,
+    accumulatedCost: row.accumulated_cost,
+    promptTokens: row.prompt_tokens,
+    completionTokens: row.completion_tokens,
+    generation: row.generation,
+    driver: row.driver,
+    wanted: row.wanted === 1,
+    prepared: row.prepared === 1,
+    iterations: row.iterations,
+    request: row.request as Sealed,
+  };
+}
