@@ -25,16 +25,19 @@ const repository = line(500)
     'must not have a part "." or ".."',
   );
 
-/** A branch name git accepts (git-check-ref-format), so that it can never be read as an option or a path. */
+/** What git-check-ref-format forbids anywhere in a name: space, the characters of its syntax, control characters. */
+// oxlint-disable-next-line no-control-regex -- git forbids control characters in a branch name
+const NOT_IN_BRANCH = /[\u0000- ~^:?*[\\\u007f]|\.\.|@\{/;
+
+/** Whether git takes it for a branch name (git-check-ref-format), so that it can never be read as an option or a path. */
+function isBranchName(value: string): boolean {
+  if (value === '@' || value.startsWith('-') || value.endsWith('.') || NOT_IN_BRANCH.test(value))
+    return false;
+  return value.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
+}
+
 const branch = line(255).refine(
-  // oxlint-disable-next-line no-control-regex -- git forbids control characters in a branch name
-  (value) =>
-    value === '' ||
-    (/^(?!-)(?!\/)(?!.*(?:\.\.|\/\/|@\{|\/\.|\.lock(?:\/|$)))[^\u0000- ~^:?*[\\\u007f]+(?<![/.])$/.test(
-      value,
-    ) &&
-      !value.startsWith('.') &&
-      value !== '@'),
+  (value) => value === '' || isBranchName(value),
   'must be a branch name that git accepts',
 );
 

@@ -18,9 +18,7 @@ export class SqlSettingsStore implements SettingsStore {
       .where('user_id', '=', userId)
       .executeTakeFirst();
     // Both were written by save() below.
-    return (
-      row && ({ document: JSON.parse(row.document), secrets: JSON.parse(row.secrets) } as StoredSettings)
-    );
+    return row && { document: JSON.parse(row.document), secrets: JSON.parse(row.secrets) };
   }
 
   async save(userId: string, settings: StoredSettings): Promise<void> {

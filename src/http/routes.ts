@@ -1,0 +1,16 @@
+import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
+import type { Principal } from '../auth/principal.ts';
+
+/** The routes of one resource: each a schema, a call of a service and a reply. */
+export type Routes = FastifyPluginCallbackZod;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks. Set before the body is read, on every route that is not `open`. */
+    principal: Principal;
+  }
+  interface FastifyContextConfig {
+    /** The route needs no key. */
+    open?: boolean;
+  }
+}
