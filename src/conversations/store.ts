@@ -26,8 +26,13 @@ export interface Conversation extends Projection {
   generation: number;
   /** The process that drives it now, or none. */
   driver: string | null;
-  /** There is something to do. Set in the transaction that brings it. */
+  /** Somebody has to drive it. Set in the transaction that brings the reason. */
   wanted: boolean;
+  /**
+   * The agent has work: a message it has not dealt with, or a step it was in when it was stopped or failed. Outlives
+   * a stop, so that a start goes on; ends when the agent waits for its user.
+   */
+  unfinished: boolean;
   /** The workspace is made, the repository cloned: not to be done again. */
   prepared: boolean;
   /** Steps taken since the user's last message. */
@@ -47,12 +52,21 @@ export type NewConversation = Pick<
   | 'gitProvider'
   | 'createdAt'
   | 'request'
+  | 'unfinished'
 >;
 
 export type ConversationChange = Partial<
   Pick<
     Conversation,
-    'title' | 'status' | 'runtimeStatus' | 'error' | 'wanted' | 'prepared' | 'iterations' | 'selectedBranch'
+    | 'title'
+    | 'status'
+    | 'runtimeStatus'
+    | 'error'
+    | 'wanted'
+    | 'unfinished'
+    | 'prepared'
+    | 'iterations'
+    | 'selectedBranch'
   >
 >;
 
@@ -84,8 +98,11 @@ export interface ConversationStore {
 
   /** Takes a wanted conversation to drive: a new generation, or nothing when there is nothing to do or someone drives. */
   claim(key: number, driver: string): Promise<Conversation | undefined>;
-  /** Ends a run, unless the user said something after event `seen`: then false, and the run goes on. @throws Fenced */
-  release(key: number, generation: number, seen: number): Promise<boolean>;
+  /**
+   * Ends a run, unless the user said something after event `seen`: then false, and the run goes on.
+   * @throws Fenced, ConversationGone
+   */
+  release(key: number, generation: number, end: { seen: number; unfinished: boolean }): Promise<boolean>;
   /** Takes a conversation from whoever drives it: a new generation, no driver, nothing wanted. */
   fence(key: number): Promise<void>;
   /** After a start of the only process: runs of the one before are wanted again. All that is wanted, oldest first. */

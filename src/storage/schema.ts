@@ -50,6 +50,7 @@ export interface Schema {
     generation: number;
     driver: string | null;
     wanted: number;
+    unfinished: number;
     prepared: number;
     iterations: number;
     request: string;

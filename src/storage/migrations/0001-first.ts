@@ -88,6 +88,7 @@ async function createConversationTables(db: Kysely<unknown>): Promise<void> {
     .addColumn('generation', 'integer', (c) => c.notNull())
     .addColumn('driver', 'text')
     .addColumn('wanted', 'integer', (c) => c.notNull())
+    .addColumn('unfinished', 'integer', (c) => c.notNull())
     .addColumn('prepared', 'integer', (c) => c.notNull())
     .addColumn('iterations', 'integer', (c) => c.notNull())
     .addColumn('request', 'text', (c) => c.notNull())

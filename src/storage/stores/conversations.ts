@@ -48,6 +48,7 @@ export class SqlConversationStore implements ConversationStore {
         generation: 0,
         driver: null,
         wanted: 1,
+        unfinished: conversation.unfinished ? 1 : 0,
         prepared: 0,
         iterations: 0,
         request: conversation.request,
@@ -96,6 +97,7 @@ export class SqlConversationStore implements ConversationStore {
     if (change.runtimeStatus !== undefined) row.runtime_status = change.runtimeStatus;
     if (change.error !== undefined) row.error = change.error && JSON.stringify(change.error);
     if (change.wanted !== undefined) row.wanted = change.wanted ? 1 : 0;
+    if (change.unfinished !== undefined) row.unfinished = change.unfinished ? 1 : 0;
     if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
     if (change.iterations !== undefined) row.iterations = change.iterations;
     if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
@@ -121,13 +123,17 @@ export class SqlConversationStore implements ConversationStore {
     return row && conversationOf(row);
   }
 
-  async release(key: number, generation: number, seen: number): Promise<boolean> {
+  async release(
+    key: number,
+    generation: number,
+    end: { seen: number; unfinished: boolean },
+  ): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('conversations')
-      .set({ driver: null, wanted: 0 })
+      .set({ driver: null, wanted: 0, unfinished: end.unfinished ? 1 : 0 })
       .where('key', '=', key)
       .where('generation', '=', generation)
-      .where('last_user_message', '<=', seen)
+      .where('last_user_message', '<=', end.seen)
       .executeTakeFirst();
     if (numUpdatedRows > 0n) return true;
     const row = await this.get(key);
@@ -278,6 +284,7 @@ function conversationOf(row: Selectable<Schema['conversations']>): Conversation 
     generation: row.generation,
     driver: row.driver,
     wanted: row.wanted === 1,
+    unfinished: row.unfinished === 1,
     prepared: row.prepared === 1,
     iterations: row.iterations,
     request: row.request as Sealed,
