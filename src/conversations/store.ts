@@ -37,11 +37,9 @@ export interface Conversation extends Projection {
   prepared: boolean;
   /** Steps taken since the user's last message. */
   iterations: number;
-  /** The request that created it, sealed. */
-  request: Sealed;
 }
 
-export type NewConversation = Pick<
+export interface NewConversation extends Pick<
   Conversation,
   | 'id'
   | 'userId'
@@ -51,9 +49,11 @@ export type NewConversation = Pick<
   | 'selectedBranch'
   | 'gitProvider'
   | 'createdAt'
-  | 'request'
   | 'unfinished'
->;
+> {
+  /** The request that created it, sealed. Large: read by {@link ConversationStore.request} alone. */
+  request: Sealed;
+}
 
 export type ConversationChange = Partial<
   Pick<
@@ -91,6 +91,8 @@ export interface ConversationStore {
   insert(conversation: NewConversation): Promise<number>;
   find(userId: string, id: string): Promise<Conversation | undefined>;
   get(key: number): Promise<Conversation | undefined>;
+  /** The sealed request that created it. @throws ConversationGone */
+  request(key: number): Promise<Sealed>;
   list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;
   /** Changes a row; with a `generation` only while that is its own. @throws Fenced, ConversationGone */
   change(key: number, change: ConversationChange, generation?: number): Promise<void>;

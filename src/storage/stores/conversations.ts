@@ -16,6 +16,35 @@ import { ConversationGone, Fenced } from '../../events/log.ts';
 import type { Sealed } from '../../secrets/vault.ts';
 import type { Schema } from '../schema.ts';
 
+/** All but the request, which may be megabytes of images. */
+const COLUMNS = [
+  'key',
+  'id',
+  'user_id',
+  'title',
+  'trigger_kind',
+  'selected_repository',
+  'selected_branch',
+  'git_provider',
+  'status',
+  'runtime_status',
+  'agent_state',
+  'error',
+  'created_at',
+  'updated_at',
+  'last_event_id',
+  'last_user_message',
+  'accumulated_cost',
+  'prompt_tokens',
+  'completion_tokens',
+  'generation',
+  'driver',
+  'wanted',
+  'unfinished',
+  'prepared',
+  'iterations',
+] as const;
+
 export class SqlConversationStore implements ConversationStore {
   readonly #db: Kysely<Schema>;
 
@@ -61,7 +90,7 @@ export class SqlConversationStore implements ConversationStore {
   async find(userId: string, id: string): Promise<Conversation | undefined> {
     const row = await this.#db
       .selectFrom('conversations')
-      .selectAll()
+      .select(COLUMNS)
       .where('user_id', '=', userId)
       .where('id', '=', id)
       .executeTakeFirst();
@@ -71,16 +100,26 @@ export class SqlConversationStore implements ConversationStore {
   async get(key: number): Promise<Conversation | undefined> {
     const row = await this.#db
       .selectFrom('conversations')
-      .selectAll()
+      .select(COLUMNS)
       .where('key', '=', key)
       .executeTakeFirst();
     return row && conversationOf(row);
   }
 
+  async request(key: number): Promise<Sealed> {
+    const row = await this.#db
+      .selectFrom('conversations')
+      .select('request')
+      .where('key', '=', key)
+      .executeTakeFirst();
+    if (!row) throw new ConversationGone(`conversation ${key} is not there`);
+    return row.request as Sealed;
+  }
+
   async list(userId: string, filter: ConversationFilter): Promise<Conversation[]> {
     let query = this.#db
       .selectFrom('conversations')
-      .selectAll()
+      .select(COLUMNS)
       .where('user_id', '=', userId)
       .orderBy('key', 'desc')
       .limit(filter.limit);
@@ -118,7 +157,7 @@ export class SqlConversationStore implements ConversationStore {
       .where('key', '=', key)
       .where('wanted', '=', 1)
       .where('driver', 'is', null)
-      .returningAll()
+      .returning(COLUMNS)
       .executeTakeFirst();
     return row && conversationOf(row);
   }
@@ -260,7 +299,9 @@ export class SqlConversationStore implements ConversationStore {
   }
 }
 
-function conversationOf(row: Selectable<Schema['conversations']>): Conversation {
+function conversationOf(
+  row: Pick<Selectable<Schema['conversations']>, (typeof COLUMNS)[number]>,
+): Conversation {
   return {
     key: row.key,
     id: row.id,
@@ -287,6 +328,5 @@ function conversationOf(row: Selectable<Schema['conversations']>): Conversation 
     unfinished: row.unfinished === 1,
     prepared: row.prepared === 1,
     iterations: row.iterations,
-    request: row.request as Sealed,
   };
 }
