@@ -1,14 +1,7 @@
-import type { LanguageModel } from 'ai';
 import type { AGENTS } from '../contract/settings.ts';
+import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Journal } from './journal.ts';
-
-/** The model a run talks to, resolved from the user's settings. */
-export interface RunModel {
-  model: LanguageModel;
-  /** As the user wrote it, for metrics, prices and the context window. */
-  name: string;
-}
 
 /** Everything an agent needs for one run. Settings are those at the beginning of the run. */
 export interface AgentContext {
