@@ -35,8 +35,10 @@ export interface Conversation extends Projection {
   unfinished: boolean;
   /** The workspace is made, the repository cloned: not to be done again. */
   prepared: boolean;
-  /** Steps taken since the user's last message. */
+  /** Steps taken since the allowance began: at creation, and again when a user answers a conversation that ended in error. */
   iterations: number;
+  /** What the conversation had cost when the allowance began, in US dollars. */
+  budgetFrom: number;
 }
 
 export interface NewConversation extends Pick<
@@ -66,6 +68,7 @@ export type ConversationChange = Partial<
     | 'unfinished'
     | 'prepared'
     | 'iterations'
+    | 'budgetFrom'
     | 'selectedBranch'
   >
 >;
@@ -96,7 +99,12 @@ export interface ConversationStore {
   list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;
   /** Changes a row; with a `generation` only while that is its own. @throws Fenced, ConversationGone */
   change(key: number, change: ConversationChange, generation?: number): Promise<void>;
+  /** Removes the row and all that hangs on it, and notes that its workspace is to be discarded. */
   remove(key: number): Promise<void>;
+  /** Removed conversations whose workspace may still be there. */
+  removed(): Promise<number[]>;
+  /** The workspace of a removed conversation is gone. */
+  discarded(key: number): Promise<void>;
 
   /** Takes a wanted conversation to drive: a new generation, or nothing when there is nothing to do or someone drives. */
   claim(key: number, driver: string): Promise<Conversation | undefined>;

@@ -53,8 +53,11 @@ export interface Schema {
     unfinished: number;
     prepared: number;
     iterations: number;
+    budget_from: number;
     request: string;
   };
+  /** Conversations that were removed and whose workspace is still to be discarded. */
+  removed_conversations: { key: number };
   events: { conversation: number; id: number; body: string };
   open_actions: { conversation: number; event_id: number; state: string };
   experiments: { user_id: string; conversation_id: string; config: string };

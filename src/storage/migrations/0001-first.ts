@@ -91,6 +91,7 @@ async function createConversationTables(db: Kysely<unknown>): Promise<void> {
     .addColumn('unfinished', 'integer', (c) => c.notNull())
     .addColumn('prepared', 'integer', (c) => c.notNull())
     .addColumn('iterations', 'integer', (c) => c.notNull())
+    .addColumn('budget_from', 'double precision', (c) => c.notNull())
     .addColumn('request', 'text', (c) => c.notNull())
     .addUniqueConstraint('conversations_user_id', ['user_id', 'id'])
     .execute();
@@ -115,6 +116,10 @@ async function createConversationTables(db: Kysely<unknown>): Promise<void> {
     .createIndex('conversations_idle')
     .on('conversations')
     .columns(['status', 'updated_at'])
+    .execute();
+  await db.schema
+    .createTable('removed_conversations')
+    .addColumn('key', 'integer', (c) => c.primaryKey())
     .execute();
   await db.schema
     .createTable('events')

@@ -43,6 +43,7 @@ const COLUMNS = [
   'unfinished',
   'prepared',
   'iterations',
+  'budget_from',
 ] as const;
 
 export class SqlConversationStore implements ConversationStore {
@@ -80,6 +81,7 @@ export class SqlConversationStore implements ConversationStore {
         unfinished: conversation.unfinished ? 1 : 0,
         prepared: 0,
         iterations: 0,
+        budget_from: 0,
         request: conversation.request,
       })
       .returning('key')
@@ -139,6 +141,7 @@ export class SqlConversationStore implements ConversationStore {
     if (change.unfinished !== undefined) row.unfinished = change.unfinished ? 1 : 0;
     if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
     if (change.iterations !== undefined) row.iterations = change.iterations;
+    if (change.budgetFrom !== undefined) row.budget_from = change.budgetFrom;
     if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
     let query = this.#db.updateTable('conversations').set(row).where('key', '=', key);
     if (generation !== undefined) query = query.where('generation', '=', generation);
@@ -147,7 +150,21 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async remove(key: number): Promise<void> {
-    await this.#db.deleteFrom('conversations').where('key', '=', key).execute();
+    const { numDeletedRows } = await this.#db
+      .deleteFrom('conversations')
+      .where('key', '=', key)
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) return;
+    await this.#db.insertInto('removed_conversations').values({ key }).execute();
+  }
+
+  async removed(): Promise<number[]> {
+    const rows = await this.#db.selectFrom('removed_conversations').select('key').execute();
+    return rows.map(({ key }) => key);
+  }
+
+  async discarded(key: number): Promise<void> {
+    await this.#db.deleteFrom('removed_conversations').where('key', '=', key).execute();
   }
 
   async claim(key: number, driver: string): Promise<Conversation | undefined> {
@@ -328,5 +345,6 @@ function conversationOf(
     unfinished: row.unfinished === 1,
     prepared: row.prepared === 1,
     iterations: row.iterations,
+    budgetFrom: row.budget_from,
   };
 }
