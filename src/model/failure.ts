@@ -1,21 +1,148 @@
-/** Why a call of the model gave no step. `interrupted`: the answer began and did not end. */
-export type ModelFailureKind =
-  | 'authentication'
-  | 'rate_limited'
-  | 'unavailable'
-  | 'server_error'
-  | 'context_length'
-  | 'out_of_credits'
-  | 'content_policy'
-  | 'bad_request'
-  | 'interrupted';
+import { HIDDEN, type Secret } from '../secrets/secret.ts';
+
+/** The id V0 clients know for each reason why a call of the model gave no step. */
+const RUNTIME_STATUS = {
+  authentication: 'STATUS$ERROR_LLM_AUTHENTICATION',
+  rate_limited: 'CHAT_INTERFACE$AGENT_RATE_LIMITED_STOPPED_MESSAGE',
+  unavailable: 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
+  server_error: 'STATUS$ERROR_LLM_INTERNAL_SERVER_ERROR',
+  context_length: 'STATUS$ERROR',
+  out_of_credits: 'STATUS$ERROR_LLM_OUT_OF_CREDITS',
+  content_policy: 'STATUS$ERROR_LLM_CONTENT_POLICY_VIOLATION',
+  bad_request: 'STATUS$ERROR',
+  /** The answer began and did not end. */
+  interrupted: 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
+} as const;
+
+export type ModelFailureKind = keyof typeof RUNTIME_STATUS;
 
 export interface ModelFailure {
   kind: ModelFailureKind;
-  /** One sentence for the user. Never has the key or a part of the request in it. */
+  /** For the user. Never has the key in it, and of what the provider said only the beginning. */
   message: string;
   /** What the provider asked us to wait; null when it did not say. */
   retryAfterMs: number | null;
-  /** The id V0 clients know: a `STATUS$ERROR_LLM_…`, or the one for a rate limit. */
   runtimeStatus: string;
+}
+
+export function failure(
+  kind: ModelFailureKind,
+  message: string,
+  retryAfterMs: number | null = null,
+): ModelFailure {
+  return { kind, message, retryAfterMs, runtimeStatus: RUNTIME_STATUS[kind] };
+}
+
+const SENTENCES: Record<ModelFailureKind, string> = {
+  authentication: 'The provider of the model refused the API key. Store a valid one in the settings.',
+  rate_limited: 'The provider of the model allows no more calls for now.',
+  unavailable: 'The model is not available.',
+  server_error: 'The provider of the model has an error of its own.',
+  context_length: 'The conversation is longer than the model can read.',
+  out_of_credits: 'The account at the provider of the model has no credit left.',
+  content_policy: 'The provider of the model refused the content.',
+  bad_request: 'The provider of the model refused the request.',
+  interrupted: "The model's answer broke off.",
+};
+
+/** What an error of a provider's client, of the connection, or within a stream means. */
+export function failureOf(
+  error: unknown,
+  { begun, key }: { begun: boolean; key: Secret | null },
+): ModelFailure {
+  const facts = factsOf(error);
+  const kind = kindOf(facts) ?? (begun ? 'interrupted' : 'unavailable');
+  // Providers quote the key that they refuse, masked or not.
+  const said = kind === 'authentication' ? '' : quote(facts.message, key);
+  return failure(kind, [SENTENCES[kind], said].filter(Boolean).join(' '), retryAfter(facts.headers));
+}
+
+interface Facts {
+  status: number | null;
+  message: string;
+  /** Everything by which providers tell their errors apart, in lower case. */
+  marks: string;
+  headers: Record<string, unknown>;
+  /** We ourselves refused to call that address, or to give that image. */
+  ours: boolean;
+}
+
+/** Read by shape: loading the library to compare with its classes would cost a tenth of a second at start. */
+function factsOf(error: unknown): Facts {
+  const shape = record(error);
+  const data = record(shape['data']);
+  const inner = { ...record(data['error']), ...record(record(data['response'])['error']) };
+  const message = typeof shape['message'] === 'string' ? shape['message'] : String(error);
+  const named = [shape['type'], shape['code'], inner['type'], inner['code'], inner['status'], message];
+  const status = shape['statusCode'];
+  const marks = [...named, shape['responseBody']].filter((mark) => typeof mark === 'string');
+  return {
+    status: typeof status === 'number' ? status : null,
+    message,
+    marks: marks.join('\n').slice(0, 20_000).toLowerCase(),
+    headers: record(shape['responseHeaders']),
+    ours: causes(error).some((cause) => cause['name'] === 'EgressRefused' || cause['name'] === 'ImageError'),
+  };
+}
+
+const OUT_OF_CREDITS =
+  /insufficient_quota|insufficient[ _]credit|insufficient balance|credit balance is too low|exceeded your current quota, please check your plan|budget has been exceeded|exceededbudget|billing_hard_limit/;
+const CONTEXT_LENGTH =
+  /context_length_exceeded|context[ _](length|window|size)|prompt is too long|input is too long|too many (input )?tokens|maximum number of (input )?tokens|exceed_context/;
+const CONTENT_POLICY =
+  /content_filter|content_policy|contentpolicy|content management policy|usage polic(y|ies)|prohibited_content/;
+const BAD_KEY =
+  /api_key_invalid|api key not valid|invalid_api_key|incorrect api key|authentication_error|invalid x-api-key/;
+
+function kindOf({ status, marks, ours }: Facts): ModelFailureKind | null {
+  if (ours) return 'bad_request';
+  if (status === 402 || OUT_OF_CREDITS.test(marks)) return 'out_of_credits';
+  if (status === 401 || BAD_KEY.test(marks)) return 'authentication';
+  if (status === 429 || /rate_limit|resource_exhausted|too many requests/.test(marks)) return 'rate_limited';
+  if (status === 403) return CONTENT_POLICY.test(marks) ? 'content_policy' : 'authentication';
+  if (status === 408 || status === 409 || status === 425) return 'unavailable';
+  if (status === 413) return 'context_length';
+  if (status === null || status < 500) {
+    if (CONTEXT_LENGTH.test(marks)) return 'context_length';
+    if (CONTENT_POLICY.test(marks)) return 'content_policy';
+  }
+  if (status !== null && status >= 400 && status < 500) return 'bad_request';
+  if (/overloaded|unavailable|capacity/.test(marks)) return 'unavailable';
+  if (status === 500 || /server_error|api_error|internal error/.test(marks)) return 'server_error';
+  if (status !== null && status >= 500) return 'unavailable';
+  return /invalid_request|invalid prompt|ai_invalidprompt|unsupportedfunctionality/.test(marks)
+    ? 'bad_request'
+    : null;
+}
+
+const MAX_QUOTE = 300;
+
+/** The beginning of what the provider said; some go on with the whole request. */
+function quote(message: string, key: Secret | null): string {
+  const line = message.split('\n', 1)[0]?.trim() ?? '';
+  const value = key?.unwrap() ?? '';
+  const clean = (value === '' ? line : line.replaceAll(value, HIDDEN)).replaceAll(/\S*\*{3,}\S*/g, HIDDEN);
+  return clean.length > MAX_QUOTE ? `${clean.slice(0, MAX_QUOTE)}…` : clean;
+}
+
+/** Milliseconds, from `retry-after-ms` (OpenAI) or `Retry-After` (RFC 9110: seconds or a date). */
+function retryAfter(headers: Record<string, unknown>): number | null {
+  const milliseconds = Number(headers['retry-after-ms'] ?? Number.NaN);
+  if (milliseconds >= 0) return milliseconds;
+  const text = headers['retry-after'];
+  if (typeof text !== 'string' || text.trim() === '') return null;
+  if (Number(text) >= 0) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
+}
+
+function causes(error: unknown): Record<string, unknown>[] {
+  const chain: Record<string, unknown>[] = [];
+  for (let cause = error; cause instanceof Error && chain.length < 10; cause = cause.cause)
+    chain.push(record(cause));
+  return chain;
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,9 +1,15 @@
 import type { LanguageModel } from 'ai';
 
+import type { Secret } from '../secrets/secret.ts';
+
 /** The model a run talks to, resolved from the user's settings by `resolveModel`. */
 export interface RunModel {
   /** As the user wrote it, for metrics, prices and the context window. */
   readonly name: string;
   /** Loads the provider's code when it is first needed: the service starts without any. */
   open(): Promise<LanguageModel>;
+  /** To keep it out of what is said about failures. */
+  readonly key: Secret | null;
+  /** For images by URL, which some providers do not fetch themselves. */
+  readonly fetch: typeof fetch;
 }

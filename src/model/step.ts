@@ -1,6 +1,8 @@
-import type { ModelMessage, ProviderMetadata, ToolSet } from 'ai';
+import type { ModelMessage, ProviderMetadata, StreamTextResult, SystemModelMessage, ToolSet } from 'ai';
 
-import type { ModelFailure } from './failure.ts';
+import { Deadline, DEADLINES, type Deadlines } from './deadline.ts';
+import { failure, failureOf, type ModelFailure } from './failure.ts';
+import { downloadThrough } from './images.ts';
 import type { RunModel } from './run-model.ts';
 
 export interface ModelUsage {
@@ -36,10 +38,176 @@ export type ModelOutcome = { ok: true; step: ModelStep } | { ok: false; failure:
 export interface ModelRequest {
   model: RunModel;
   system: string;
-  messages: ModelMessage[];
+  messages: readonly ModelMessage[];
   /** Without `execute`: whoever asks makes the calls. Inputs are checked against their schemas. */
   tools: ToolSet;
   signal: AbortSignal;
   /** Pieces of the text as they come. What came before a failure was no answer. */
   onText?: (delta: string) => void;
+  deadlines?: Deadlines;
+}
+
+/**
+ * Asks the model once and reads its answer to the end. A stream that is cut, an answer that is empty, and a deadline
+ * that passes are failures.
+ * @throws the signal's reason, when it aborts
+ */
+export async function modelStep(request: ModelRequest): Promise<ModelOutcome> {
+  const { model, signal } = request;
+  signal.throwIfAborted();
+  using deadline = new Deadline(request.deadlines ?? DEADLINES);
+  const reader = new StepReader(request.onText);
+  const began = performance.now();
+  try {
+    const stream = await openStream(request, AbortSignal.any([signal, deadline.signal]));
+    for await (const part of stream) {
+      deadline.sign();
+      reader.read(part);
+    }
+  } catch (error) {
+    reader.failed(error);
+  }
+  signal.throwIfAborted();
+  if (deadline.signal.aborted) return { ok: false, failure: silent(reader.begun) };
+  if (reader.error !== undefined) {
+    return { ok: false, failure: failureOf(reader.error, { begun: reader.begun, key: model.key }) };
+  }
+  return reader.outcome(Math.round(performance.now() - began));
+}
+
+type Stream = StreamTextResult<ToolSet, Record<string, unknown>, never>['stream'];
+type StreamPart = Stream extends AsyncIterable<infer Part> ? Part : never;
+
+async function openStream(request: ModelRequest, signal: AbortSignal): Promise<Stream> {
+  const [{ streamText }, model] = await Promise.all([import('ai'), request.model.open()]);
+  const { stream } = streamText({
+    model,
+    instructions: cached({ role: 'system', content: request.system }),
+    messages: request.messages.map((message, n) =>
+      n === request.messages.length - 1 ? cached(message) : message,
+    ),
+    tools: request.tools,
+    abortSignal: signal,
+    // Retries are ours: they are shown to the user, and they cover streams that break.
+    maxRetries: 0,
+    // OpenAI keeps conversations unless told not to.
+    providerOptions: { openai: { store: false } },
+    telemetry: { isEnabled: false },
+    experimental_download: downloadThrough(request.model.fetch, signal),
+    // Failures come as parts of the stream; the default handler prints them.
+    onError: () => {},
+  });
+  return stream;
+}
+
+/** Anthropic keeps what stands before such a mark for the next call, at a tenth of the price; others ignore it. */
+function cached<Message extends SystemModelMessage | ModelMessage>(message: Message): Message {
+  const anthropic = { ...message.providerOptions?.['anthropic'], cacheControl: { type: 'ephemeral' } };
+  return { ...message, providerOptions: { ...message.providerOptions, anthropic } };
+}
+
+function silent(begun: boolean): ModelFailure {
+  return begun
+    ? failure('interrupted', 'The model stopped in the middle of its answer and said no more.')
+    : failure('unavailable', 'The model did not answer in time.');
+}
+
+/** Puts the parts of a stream together. */
+class StepReader {
+  /** The first failure. Those after it only say that there was one. */
+  error: unknown;
+  begun = false;
+  readonly #onText: ((delta: string) => void) | undefined;
+  readonly #calls: ModelCall[] = [];
+  #id = '';
+  #text = '';
+  #finish = 'unknown';
+  #usage: ModelUsage = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+  constructor(onText: ((delta: string) => void) | undefined) {
+    this.#onText = onText;
+  }
+
+  failed(error: unknown): void {
+    this.error ??= error;
+  }
+
+  read(part: StreamPart): void {
+    switch (part.type) {
+      case 'text-delta':
+        this.begun = true;
+        this.#text += part.text;
+        this.#onText?.(part.text);
+        break;
+      case 'reasoning-delta':
+      case 'tool-input-start':
+        this.begun = true;
+        break;
+      case 'tool-call':
+        this.begun = true;
+        this.#calls.push(this.#call(part));
+        break;
+      case 'finish-step': {
+        const { inputTokens = 0, outputTokens = 0, inputTokenDetails } = part.usage;
+        this.#id = part.response.id;
+        this.#finish = part.finishReason;
+        this.#usage = {
+          promptTokens: inputTokens,
+          completionTokens: outputTokens,
+          cacheReadTokens: inputTokenDetails.cacheReadTokens ?? 0,
+          cacheWriteTokens: inputTokenDetails.cacheWriteTokens ?? 0,
+        };
+        break;
+      }
+      case 'error':
+        this.failed(part.error);
+        break;
+      default:
+    }
+  }
+
+  outcome(latencyMs: number): ModelOutcome {
+    if (this.#finish === 'content-filter') {
+      return {
+        ok: false,
+        failure: failure('content_policy', "The provider's content filter ended the answer."),
+      };
+    }
+    if (this.#finish === 'error' || this.#finish === 'unknown') {
+      return { ok: false, failure: failure('interrupted', "The model's answer ended before it was whole.") };
+    }
+    if (this.#text.trim() === '' && this.#calls.length === 0) {
+      return { ok: false, failure: failure('unavailable', 'The model gave an empty answer.') };
+    }
+    const step = { id: this.#id, text: this.#text, calls: this.#calls, usage: this.#usage, latencyMs };
+    return { ok: true, step };
+  }
+
+  #call(part: Extract<StreamPart, { type: 'tool-call' }>): ModelCall {
+    const id = this.#freshId(part.toolCallId);
+    const metadata = part.providerMetadata === undefined ? {} : { metadata: part.providerMetadata };
+    const call = { id, name: part.toolName, ...metadata };
+    if (!('invalid' in part) || part.invalid !== true) return { ...call, valid: true, input: part.input };
+    const raw = typeof part.input === 'string' ? part.input : JSON.stringify(part.input);
+    return { ...call, valid: false, raw, problem: problemOf(part.error) };
+  }
+
+  /** Some servers give all calls of an answer the same id, and an answer must name the one it is for. */
+  #freshId(id: string): string {
+    const taken = this.#calls.filter((call) => call.id === id || call.id.startsWith(`${id}-`)).length;
+    return taken === 0 ? id : `${id}-${taken + 1}`;
+  }
+}
+
+/** What the model needs to know to call right: the innermost cause, which is the parser's or the schema's word. */
+function problemOf(error: unknown): string {
+  let cause = error;
+  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause instanceof SyntaxError) return `The arguments are not JSON: ${cause.message}`;
+  const issues = 'issues' in cause && Array.isArray(cause.issues) ? cause.issues : [];
+  const lines = issues.map(({ path, message }: { path?: unknown[]; message?: string }) =>
+    [path?.join('.'), message].filter(Boolean).join(': '),
+  );
+  return lines.length > 0 ? lines.join('; ') : cause.message;
 }

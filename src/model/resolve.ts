@@ -1,0 +1,75 @@
+import type { LanguageModel } from 'ai';
+
+import { ServiceError } from '../errors.ts';
+import type { Secret } from '../secrets/secret.ts';
+import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
+import type { RunModel } from './run-model.ts';
+
+export interface ModelSettings {
+  /** `provider/model` as LiteLLM writes it; with a base URL any name the server there knows. */
+  name: string;
+  baseUrl: string | null;
+  apiKey: Secret | null;
+}
+
+/**
+ * Finds out where a model is and how it is spoken to. Calls nothing: whether the model is there shows at its first
+ * call. All calls go through `fetch`.
+ * @throws ServiceError invalid_request, when the settings do not say where the model is
+ */
+export function resolveModel(settings: ModelSettings, fetch: typeof globalThis.fetch): RunModel {
+  const { name, apiKey } = settings;
+  const route = routeOf(name, settings.baseUrl);
+  if (!route) throw new ServiceError('invalid_request', whatToSet(name));
+  let model: Promise<LanguageModel> | undefined;
+  return {
+    name,
+    key: apiKey,
+    fetch,
+    async open() {
+      model ??= client(route, apiKey, fetch);
+      return await model;
+    },
+  };
+}
+
+function whatToSet(name: string): string {
+  const { provider } = splitName(name);
+  if (provider) return `Models of ${provider} have no address of their own: set llm_base_url.`;
+  const known = Object.keys(PROVIDERS).join(', ');
+  return `No provider is known for the model "${name}": set llm_base_url, or begin llm_model with one of ${known} and "/".`;
+}
+
+/** The clients look into the environment for what they are not given, so they are given everything. */
+async function client(
+  { protocol, baseUrl: baseURL, model }: ModelRoute,
+  key: Secret | null,
+  fetch: typeof globalThis.fetch,
+): Promise<LanguageModel> {
+  const apiKey = key?.unwrap() ?? '';
+  switch (protocol) {
+    case 'openai': {
+      const { createOpenAI } = await import('@ai-sdk/openai');
+      return createOpenAI({ baseURL, apiKey, fetch })(model);
+    }
+    case 'anthropic': {
+      const { createAnthropic } = await import('@ai-sdk/anthropic');
+      return createAnthropic({ baseURL, apiKey, fetch })(model);
+    }
+    case 'google': {
+      const { createGoogle } = await import('@ai-sdk/google');
+      return createGoogle({ baseURL, apiKey, fetch })(model);
+    }
+    default: {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      const auth = apiKey === '' ? {} : { apiKey };
+      return createOpenAICompatible({
+        name: 'compatible',
+        baseURL,
+        fetch,
+        includeUsage: true,
+        ...auth,
+      })(model);
+    }
+  }
+}
