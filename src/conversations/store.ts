@@ -113,10 +113,14 @@ export interface ConversationStore {
    * @throws Fenced, ConversationGone
    */
   release(key: number, generation: number, end: { seen: number; unfinished: boolean }): Promise<boolean>;
-  /** Takes a conversation from whoever drives it: a new generation, no driver, nothing wanted. */
-  fence(key: number): Promise<void>;
-  /** After a start of the only process: runs of the one before are wanted again. All that is wanted, oldest first. */
-  recover(): Promise<{ key: number; userId: string }[]>;
+  /** Takes a conversation from whoever drives it: no driver, nothing wanted, and a new generation, which it gives. @throws ConversationGone */
+  fence(key: number): Promise<number>;
+  /** Those that somebody drives, as far as the rows know. */
+  driven(): Promise<{ key: number; userId: string; generation: number }[]>;
+  /** Wants a conversation to be driven again whose run of this generation is no more; false when it has gone on. */
+  requeue(key: number, generation: number): Promise<boolean>;
+  /** All that wait to be driven, oldest first. */
+  waiting(): Promise<{ key: number; userId: string }[]>;
   /** How many of a user's conversations wait to be driven. */
   countWaiting(userId: string): Promise<number>;
   /** RUNNING ones that nobody drives and that were last touched before `before`. */

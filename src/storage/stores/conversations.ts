@@ -197,24 +197,43 @@ export class SqlConversationStore implements ConversationStore {
     throw await this.#missing(key);
   }
 
-  async fence(key: number): Promise<void> {
-    await this.#db
+  async fence(key: number): Promise<number> {
+    const row = await this.#db
       .updateTable('conversations')
       .set((e) => ({ driver: null, wanted: 0, generation: e('generation', '+', 1) }))
       .where('key', '=', key)
+      .returning('generation')
+      .executeTakeFirst();
+    if (!row) throw new ConversationGone(`conversation ${key} is not there`);
+    return row.generation;
+  }
+
+  async driven(): Promise<{ key: number; userId: string; generation: number }[]> {
+    return await this.#db
+      .selectFrom('conversations')
+      .select(['key', 'user_id as userId', 'generation'])
+      .where('driver', 'is not', null)
+      .orderBy('key')
       .execute();
   }
 
-  async recover(): Promise<{ key: number; userId: string }[]> {
-    await this.#db
+  async requeue(key: number, generation: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
       .updateTable('conversations')
       .set({ driver: null, wanted: 1 })
+      .where('key', '=', key)
+      .where('generation', '=', generation)
       .where('driver', 'is not', null)
-      .execute();
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  async waiting(): Promise<{ key: number; userId: string }[]> {
     return await this.#db
       .selectFrom('conversations')
       .select(['key', 'user_id as userId'])
       .where('wanted', '=', 1)
+      .where('driver', 'is', null)
       .orderBy('key')
       .execute();
   }

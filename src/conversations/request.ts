@@ -1,0 +1,84 @@
+import { type ConversationBody, conversationBody } from '../contract/conversations.ts';
+import type { ProviderName } from '../contract/providers.ts';
+import { type MemberError, ServiceError } from '../errors.ts';
+import { Secret } from '../secrets/secret.ts';
+
+/** A creation request with what is not given left out, so that two spellings of the same request are equal. */
+export type ConversationRequest = Omit<ConversationBody, 'conversation_id'>;
+
+/** What a request is stored and compared as: JSON with sorted members, secrets in clear. It is sealed before it is stored. */
+export function canonicalRequest(body: ConversationBody): Secret {
+  const { conversation_id: _, ...request } = body;
+  return new Secret(JSON.stringify(canonical(request) ?? {}));
+}
+
+/** The request as it was validated when it came. */
+export function storedRequest(text: Secret): ConversationRequest {
+  return conversationBody.parse(JSON.parse(text.unwrap()));
+}
+
+/** null, "" and [] all mean "not given". */
+function canonical(value: unknown): unknown {
+  if (value instanceof Secret) return value.unwrap() === '' ? undefined : value.unwrap();
+  if (value === null || value === undefined || value === '') return undefined;
+  if (Array.isArray(value)) {
+    return value.length === 0 ? undefined : value.map((entry) => canonical(entry) ?? null);
+  }
+  if (typeof value !== 'object') return value;
+  const members = Object.entries(value)
+    .map(([name, member]) => [name, canonical(member)] as const)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members);
+}
+
+/** What the members of a request say together. @throws ServiceError invalid_request naming each that does not fit */
+export function checkRequest(body: ConversationBody): void {
+  const errors: MemberError[] = [];
+  if (body.replay_json) {
+    if (!isReplay(body.replay_json)) {
+      errors.push({
+        loc: ['body', 'replay_json'],
+        msg: 'must be a JSON array of events, or an object with such an array as "trajectory"',
+        type: 'value_error',
+      });
+    }
+    for (const member of ['initial_user_msg', 'image_urls', 'suggested_task'] as const) {
+      if (canonical(body[member]) === undefined) continue;
+      errors.push({ loc: ['body', member], msg: 'cannot be given with replay_json', type: 'value_error' });
+    }
+  }
+  if (errors.length > 0) {
+    throw new ServiceError('invalid_request', 'The replay cannot be used like this.', { errors });
+  }
+}
+
+function isReplay(text: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const events =
+      typeof parsed === 'object' && parsed !== null && 'trajectory' in parsed ? parsed.trajectory : parsed;
+    return (
+      Array.isArray(events) &&
+      events.every((event) => typeof event === 'object' && event !== null && !Array.isArray(event))
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Where the conversation works: the repository that was asked for, else that of its task. */
+export function workplace(request: ConversationRequest): {
+  repository: string | null;
+  provider: ProviderName | null;
+  branch: string | null;
+  trigger: 'gui' | 'suggested_task' | 'microagent_management';
+} {
+  const { suggested_task: task, create_microagent: microagent } = request;
+  return {
+    repository: request.repository || (task?.repo ?? microagent?.repo ?? null),
+    provider: request.git_provider ?? task?.git_provider ?? microagent?.git_provider ?? null,
+    branch: request.selected_branch || null,
+    trigger: task ? 'suggested_task' : microagent ? 'microagent_management' : 'gui',
+  };
+}

@@ -1,0 +1,123 @@
+import type { Journal } from '../agent/journal.ts';
+import type { ConversationStore } from '../conversations/store.ts';
+import { type Event, type NewEvent, isAction } from '../events/event.ts';
+import { type EventLog, Fenced } from '../events/log.ts';
+import type { Transact } from '../transact.ts';
+import { redactEvent } from './redact-event.ts';
+
+interface JournalStores {
+  conversations: ConversationStore;
+  events: EventLog;
+}
+
+export interface JournalOptions {
+  conversation: number;
+  generation: number;
+  read: JournalStores;
+  transact: Transact<JournalStores>;
+  /** Hides every secret of the conversation's user. */
+  redact: (text: string) => string;
+}
+
+/** What one read of the log brings at most. */
+const READ_BYTES = 8 * 1024 * 1024;
+
+/** {@link Journal} of one run: each write one transaction, fenced by the run's generation, redacted before it. */
+export class RunJournal implements Journal {
+  readonly #options: JournalOptions;
+  #seen = -1;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+  }
+
+  /** The newest message of the user that the agent was given: the run may end only when there is none after it. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  append(events: readonly NewEvent[]): Promise<Event[]> {
+    return this.#write(({ events: log }) => this.#append(log, events));
+  }
+
+  recordStep(
+    events: readonly NewEvent[],
+    step: { iterations: number; open: readonly number[]; started?: number },
+  ): Promise<Event[]> {
+    const { conversation, generation } = this.#options;
+    return this.#write(async ({ events: log, conversations }) => {
+      const appended = await this.#append(log, events);
+      for (const index of step.open) {
+        const event = appended[index];
+        if (!event) throw new RangeError(`step has no event ${index}`);
+        await conversations.setAction(
+          conversation,
+          event.id,
+          index === step.started ? 'started' : 'recorded',
+        );
+      }
+      await conversations.change(conversation, { iterations: step.iterations }, generation);
+      return appended;
+    });
+  }
+
+  start(eventId: number): Promise<void> {
+    return this.#setAction(eventId, 'started');
+  }
+
+  await(eventId: number): Promise<void> {
+    return this.#setAction(eventId, 'awaiting');
+  }
+
+  answer(observations: readonly NewEvent[]): Promise<Event[]> {
+    const causes = observations.flatMap((event) =>
+      'observation' in event && event.cause !== undefined ? [event.cause] : [],
+    );
+    return this.#write(async ({ events: log, conversations }) => {
+      const appended = await this.#append(log, observations);
+      await conversations.closeActions(this.#options.conversation, causes);
+      return appended;
+    });
+  }
+
+  openActions(): ReturnType<Journal['openActions']> {
+    return this.#options.read.conversations.openActions(this.#options.conversation);
+  }
+
+  async read(from: number, limit: number): Promise<Event[]> {
+    const { read, conversation } = this.#options;
+    const stored = await read.events.read(conversation, { from, limit, maxBytes: READ_BYTES });
+    const events = stored.map(({ json }) => JSON.parse(json) as Event);
+    for (const event of events) {
+      if (isAction(event, 'message') && event.source === 'user') this.#seen = Math.max(this.#seen, event.id);
+    }
+    return events;
+  }
+
+  async lastUserMessage(): Promise<number> {
+    const row = await this.#options.read.conversations.get(this.#options.conversation);
+    return row?.lastUserMessage ?? -1;
+  }
+
+  #append(log: EventLog, events: readonly NewEvent[]): Promise<Event[]> {
+    const { conversation, generation, redact } = this.#options;
+    return log.append(
+      conversation,
+      events.map((event) => redactEvent(event, redact)),
+      generation,
+    );
+  }
+
+  #setAction(eventId: number, state: 'started' | 'awaiting'): Promise<void> {
+    const { conversation, generation } = this.#options;
+    return this.#write(async ({ conversations }) => {
+      const row = await conversations.get(conversation);
+      if (row?.generation !== generation) throw new Fenced(`generation ${generation} no longer drives`);
+      await conversations.setAction(conversation, eventId, state);
+    });
+  }
+
+  #write<T>(work: (stores: JournalStores) => Promise<T>): Promise<T> {
+    return this.#options.transact(work);
+  }
+}
