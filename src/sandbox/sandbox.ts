@@ -60,6 +60,8 @@ export interface CommandOutcome {
 
 /** A place where commands run, with one persistent shell. Commands of one sandbox may run side by side. */
 export interface Sandbox {
+  /** Where the workspace is as its commands see it: `/workspace`; unconfined, the host's own path. */
+  readonly root: string;
   exec(command: string, options: ExecOptions): Promise<CommandOutcome>;
   /** The workspace, read and written by the service itself, by descriptor walk. */
   readonly files: WorkspaceFiles;
