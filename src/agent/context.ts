@@ -24,6 +24,8 @@ export interface AgentContext {
   iterations: number;
   /** What the conversation cost so far. */
   spent: { cost: number; promptTokens: number; completionTokens: number };
+  /** What the conversation had cost when the allowance began; 0 when not given. */
+  budgetFrom?: number;
   /** Opens the sandbox when it is first needed, again after it was lost. @throws ServiceError sandbox_unavailable */
   sandbox(): Promise<Sandbox>;
   /** Tells who watches; not logged. `id` is one of V0's STATUS$ names. */

@@ -47,6 +47,8 @@ export interface ActionArgs {
   run: {
     command: string;
     is_input: boolean;
+    /** What the command reads on its standard input. */
+    stdin?: string;
     thought: string;
     blocking: boolean;
     is_static: boolean;
@@ -149,7 +151,10 @@ export type ObservationName = keyof ObservationExtras;
 export interface ToolCallMetadata {
   function_name: string;
   tool_call_id: string;
-  /** What of the model's answer is needed to rebuild the history: its id, text and all of its calls. */
+  /**
+   * What of the model's answer is needed to rebuild the history. Each event of an answer has its own call alone, and
+   * the first has the text, or an answer of many large calls would be stored many times.
+   */
   model_response: ModelResponse;
   total_calls_in_response: number;
 }
@@ -157,7 +162,8 @@ export interface ToolCallMetadata {
 export interface ModelResponse {
   id: string;
   content: string;
-  tool_calls: { id: string; name: string; input: unknown }[];
+  /** `metadata`: what the provider wants back with the call, opaque. */
+  tool_calls: { id: string; name: string; input: unknown; metadata?: unknown }[];
 }
 
 export interface TokenUsage {
