@@ -31,7 +31,7 @@ function unique<T>(of: (server: T) => string, what: string) {
         context.addIssue({
           code: 'custom',
           path: [index, what],
-          message: `stands twice: ${of(entry)}`,
+          message: 'stands twice',
           params: { type: 'duplicate' },
         });
       }
