@@ -1,0 +1,90 @@
+import type { Transact } from '../transact.ts';
+import { hashOf, newSessionToken } from './credential.ts';
+import type { Principal } from './principal.ts';
+import type { Credential, KeyStore } from './store.ts';
+import type { Secret } from '../secrets/secret.ts';
+
+/** Whether a credential counts, and if not, why: the one who shows it may know. */
+export type Verdict =
+  | { ok: true; principal: Principal }
+  | { ok: false; why: 'unknown' | 'revoked' | 'expired' | 'disabled' };
+
+/** Days until a browser has to log in again. */
+const SESSION_DAYS = 30;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Uses of keys are written this often, in one transaction. */
+const FLUSH_MS = 60_000;
+
+/** Says who a key or a browser session belongs to, looked up anew each time: what is revoked counts no more at once. */
+export class Authenticator {
+  readonly #keys: KeyStore;
+  readonly #transact: Transact<{ keys: KeyStore }>;
+  readonly #now: () => Date;
+  readonly #timer: NodeJS.Timeout;
+  #used = new Map<string, string>();
+
+  constructor(
+    keys: KeyStore,
+    transact: Transact<{ keys: KeyStore }>,
+    onFlushFailed: (error: unknown) => void,
+    now: () => Date = () => new Date(),
+  ) {
+    this.#keys = keys;
+    this.#transact = transact;
+    this.#now = now;
+    this.#timer = setInterval(() => void this.flush().catch(onFlushFailed), FLUSH_MS).unref();
+  }
+
+  async byKey(key: string): Promise<Verdict> {
+    return this.#judge(await this.#keys.findKey(hashOf(key)));
+  }
+
+  async bySession(token: string): Promise<Verdict> {
+    return this.#judge(await this.#keys.findSession(hashOf(token)));
+  }
+
+  /** A browser session that stands for the key: it ends when the key does, at the latest after `maxAgeSeconds`. */
+  async openSession(principal: Principal): Promise<{ token: Secret; maxAgeSeconds: number }> {
+    const token = newSessionToken();
+    const now = this.#now();
+    const expiresAt = new Date(now.getTime() + SESSION_DAYS * DAY_MS);
+    await this.#transact(({ keys }) =>
+      keys.addSession(hashOf(token.unwrap()), {
+        keyId: principal.keyId,
+        createdAt: now.toISOString(),
+        expiresAt: expiresAt.toISOString(),
+      }),
+    );
+    return { token, maxAgeSeconds: (SESSION_DAYS * DAY_MS) / 1000 };
+  }
+
+  async closeSession(token: string): Promise<void> {
+    await this.#transact(({ keys }) => keys.endSession(hashOf(token)));
+  }
+
+  /** Writes when each key was last used. */
+  async flush(): Promise<void> {
+    const used = this.#used;
+    if (used.size === 0) return;
+    this.#used = new Map();
+    await this.#transact(({ keys }) => keys.touchKeys(used));
+  }
+
+  /** Stops the timer and writes what is left. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  #judge(credential: Credential | undefined): Verdict {
+    if (!credential) return { ok: false, why: 'unknown' };
+    const now = this.#now().toISOString();
+    if (credential.revokedAt !== null) return { ok: false, why: 'revoked' };
+    if (credential.expiresAt !== null && credential.expiresAt <= now) return { ok: false, why: 'expired' };
+    if (credential.disabledAt !== null) return { ok: false, why: 'disabled' };
+    this.#used.set(credential.keyId, now);
+    const { userId, userName, keyId } = credential;
+    return { ok: true, principal: { userId, userName, keyId } };
+  }
+}

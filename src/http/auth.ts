@@ -1,0 +1,62 @@
+import type { FastifyRequest } from 'fastify';
+import type { Authenticator, Verdict } from '../auth/authenticator.ts';
+import type { Principal } from '../auth/principal.ts';
+import { ServiceError } from '../errors.ts';
+
+export const SESSION_COOKIE = 'parley_session';
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+const WHY = {
+  unknown: 'This key is not known.',
+  revoked: 'This key was revoked.',
+  expired: 'This key has expired.',
+  disabled: 'The user of this key is disabled.',
+} as const satisfies Record<(Verdict & { ok: false })['why'], string>;
+
+/**
+ * Who asks, by the header `X-Session-API-Key`, `Authorization: Bearer`, or the cookie of a log-in.
+ * @throws ServiceError `unauthorized`; `origin_refused` for a cookie that another page made the browser send
+ */
+export async function principalOf(request: FastifyRequest, auth: Authenticator): Promise<Principal> {
+  const key = keyOf(request);
+  if (key !== null) return admitted(await auth.byKey(key));
+  const token = sessionTokenOf(request);
+  if (token === null) {
+    throw new ServiceError(
+      'unauthorized',
+      'Send a key in the header X-Session-API-Key; "parley keys create --user NAME" makes one.',
+    );
+  }
+  if (!SAFE_METHODS.has(request.method)) requireOwnOrigin(request);
+  return admitted(await auth.bySession(token));
+}
+
+function admitted(verdict: Verdict): Principal {
+  if (verdict.ok) return verdict.principal;
+  throw new ServiceError('unauthorized', WHY[verdict.why]);
+}
+
+function keyOf({ headers }: FastifyRequest): string | null {
+  const own = headers['x-session-api-key'];
+  if (typeof own === 'string' && own !== '') return own;
+  return /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null;
+}
+
+/** The token in the cookie of a log-in. */
+export function sessionTokenOf({ headers }: FastifyRequest): string | null {
+  for (const pair of headers.cookie?.split(';') ?? []) {
+    const [name, value] = pair.split('=', 2);
+    if (name?.trim() === SESSION_COOKIE && value) return value.trim();
+  }
+  return null;
+}
+
+/** A browser sends cookies for any page; it says in `Origin` whose page it was. @throws ServiceError `origin_refused` */
+export function requireOwnOrigin(request: FastifyRequest): void {
+  if (request.headers.origin === `${request.protocol}://${request.host}`) return;
+  throw new ServiceError(
+    'origin_refused',
+    'With the cookie of a log-in, only pages of this service itself may change anything: send an Origin that is ours, or a key.',
+  );
+}

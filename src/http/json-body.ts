@@ -1,0 +1,64 @@
+import type { FastifyInstance } from 'fastify';
+import type { MemberError } from '../errors.ts';
+import { invalidRequest } from './validation.ts';
+
+/** Deeper than any body of ours; code that walks a value by recursion is safe up to here. */
+const MAX_DEPTH = 100;
+
+/** Bodies are JSON in UTF-8 and nothing else. An empty one is no body: a route that needs one says so. */
+export function acceptJson(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
+    try {
+      done(null, bytes.length === 0 ? undefined : parseJson(bytes));
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('JSON.parse threw no Error'));
+    }
+  });
+}
+
+/** @throws ServiceError `invalid_request`. A member given twice has its last value, as in every JSON parser. */
+export function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw malformed('is not valid UTF-8');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    // The parser's own message repeats part of the text, which may be a secret: only the position is taken.
+    const position = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
+    throw malformed(`is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
+  }
+  checkShape(value);
+  return value;
+}
+
+/** Refuses nesting that later recursion could not walk, and `__proto__`, which most code cannot tell from a prototype. */
+function checkShape(root: unknown): void {
+  const faults: MemberError[] = [];
+  const walk = (value: unknown, loc: (string | number)[]): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (loc.length > MAX_DEPTH) throw malformed(`is nested deeper than ${MAX_DEPTH} levels`);
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) {
+        if (typeof item === 'object') walk(item, [...loc, index]);
+      }
+      return;
+    }
+    for (const [key, item] of Object.entries(value)) {
+      if (key === '__proto__') {
+        faults.push({ loc: [...loc, key], msg: 'is not a known member', type: 'extra_forbidden' });
+      } else if (typeof item === 'object') walk(item, [...loc, key]);
+    }
+  };
+  walk(root, ['body']);
+  if (faults.length > 0) throw invalidRequest(faults);
+}
+
+function malformed(msg: string): Error {
+  return invalidRequest([{ loc: ['body'], msg, type: 'json_invalid' }]);
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import Fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { serializerCompiler } from 'fastify-type-provider-zod';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Principal } from '../auth/principal.ts';
+import { ServiceError } from '../errors.ts';
+import { principalOf } from './auth.ts';
+import { allowOrigins } from './cors.ts';
+import { acceptJson } from './json-body.ts';
+import { KnownRoutes } from './known-routes.ts';
+import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts';
+import { TokenBuckets } from './token-buckets.ts';
+import { validatorCompiler } from './validation.ts';
+
+export interface HttpOptions {
+  auth: Authenticator;
+  log: FastifyBaseLogger;
+  /** Requests per key and second, with twice as many at once; 0 for no limit. */
+  rateLimit: number;
+  /** Origins of other pages that may call. */
+  corsOrigins: readonly string[];
+}
+
+/** The largest body, but for the routes that say otherwise by `bodyLimit`. */
+const BODY_LIMIT = 1024 * 1024;
+
+/** Milliseconds a request may take to arrive. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/**
+ * The server without its routes: register them on it, then `listen`. A request meets, in this order: its id and the
+ * headers of every answer, CORS, its key, the rate limit of that key, the body, the schema, the route.
+ */
+export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
+  const server = Fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    genReqId: () => randomUUID(),
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // A proxy on this machine may say who it speaks for; nobody else is believed.
+    trustProxy: 'loopback',
+    routerOptions: { maxParamLength: 500 },
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
+    clientErrorHandler: refuseBrokenRequest,
+  });
+  const routes = new KnownRoutes(server);
+  server.setValidatorCompiler(validatorCompiler);
+  server.setSerializerCompiler(serializerCompiler);
+  server.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
+  // `principal` is read only by routes that have a key, and those have it from the hook below.
+  server.decorateRequest('principal', null as unknown as Principal);
+  acceptJson(server);
+  addHeaders(server);
+  allowOrigins(server, options.corsOrigins);
+  admit(server, options, routes);
+  logRequests(server);
+  await server.after();
+  return server;
+}
+
+/** The key before the body: who has none learns nothing and costs nothing. */
+function admit(server: FastifyInstance, { auth, rateLimit }: HttpOptions, routes: KnownRoutes): void {
+  const buckets = rateLimit > 0 ? new TokenBuckets({ perSecond: rateLimit, burst: 2 * rateLimit }) : null;
+  const count = (id: string): void => {
+    const wait = buckets?.take(id) ?? 0;
+    if (wait === 0) return;
+    throw new ServiceError('rate_limited', `No more than ${rateLimit} requests per second; slow down.`, {
+      retryAfter: wait,
+    });
+  };
+  server.addHook('onRequest', async (request, reply) => {
+    const [path = ''] = request.raw.url?.split('?', 1) ?? [];
+    const needsKey = request.is404 ? isApi(path) : request.routeOptions.config.open !== true;
+    if (needsKey) {
+      try {
+        request.principal = await principalOf(request, auth);
+      } catch (error) {
+        count(request.ip);
+        throw error;
+      }
+      count(request.principal.keyId);
+    }
+    if (request.is404) {
+      const { error, allow } = routes.refusal(path, request.method);
+      if (allow !== null) reply.header('allow', allow);
+      throw error;
+    }
+  });
+}
+
+function isApi(path: string): boolean {
+  return path === '/api' || path.startsWith('/api/');
+}
+
+/** Answers are data: never run, framed, guessed at or kept. A route that serves a page sets its own policy. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cache-control': 'no-store',
+};
+
+function addHeaders(server: FastifyInstance): void {
+  server.addHook('onRequest', (request, reply, done) => {
+    reply.headers(HEADERS);
+    reply.header('x-request-id', request.id);
+    if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=31536000');
+    done();
+  });
+}
+
+/** One line per answer. The route's pattern stands for the path, which may hold names, and a query even keys. */
+function logRequests(server: FastifyInstance): void {
+  server.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? '(none)';
+    const line = {
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+    };
+    if (reply.statusCode >= 500) request.log.error(line, 'request');
+    else request.log.info(line, 'request');
+    done();
+  });
+}
+
+async function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const error = asServiceError(thrown);
+  if (error.status >= 500) request.log.error({ err: error.cause ?? error, code: error.code }, error.message);
+  await reply
+    .code(error.status)
+    .headers(headersOf(error))
+    .type(PROBLEM_TYPE)
+    .send(JSON.stringify(problemOf(error, request.id)));
+}
+
+/** For bytes that are no HTTP request: there is no reply object yet. */
+function refuseBrokenRequest(
+  this: FastifyInstance,
+  error: NodeJS.ErrnoException,
+  socket: NodeJS.WritableStream & { writable: boolean; destroy(): void },
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+  const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const refusal = timedOut
+    ? new ServiceError('request_timeout', 'The request did not arrive in time.')
+    : new ServiceError('invalid_request', 'This is not a valid HTTP request.');
+  const status = timedOut ? '408 Request Timeout' : '400 Bad Request';
+  const body = JSON.stringify({ ...problemOf(refusal, randomUUID()), status: timedOut ? 408 : 400 });
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
