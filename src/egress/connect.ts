@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Destination } from './destination.ts';
+
+const CONNECT_MS = 10_000;
+/** Before the next address of the same host is tried beside this one (RFC 8305). */
+const NEXT_ADDRESS_MS = 500;
+
+/** A TCP connection to one of the checked addresses, within 10 s. Rejects with Node's error, or when the signal aborts. */
+export async function connectTo(destination: Destination, signal: AbortSignal): Promise<Socket> {
+  const { host, port, lookup } = destination;
+  const socket = connect({
+    host,
+    port,
+    lookup,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+    allowHalfOpen: true,
+    keepAlive: true,
+    noDelay: true,
+  });
+  return ready(socket, 'connect', signal);
+}
+
+/** The same with TLS on it, the certificate checked for the host's name. */
+export async function connectSecurely(destination: Destination, signal: AbortSignal): Promise<Socket> {
+  const { host } = destination;
+  const socket = await connectTo(destination, signal);
+  const secure = connectTls({
+    socket,
+    host,
+    ALPNProtocols: ['http/1.1'],
+    ...(isIP(host) ? {} : { servername: host }),
+  });
+  return ready(secure, 'secureConnect', signal);
+}
+
+async function ready<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
+  try {
+    await once(socket, event, { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
+    return socket;
+  } catch (error) {
+    socket.on('error', () => {});
+    socket.destroy();
+    throw error;
+  }
+}
