@@ -41,7 +41,7 @@ const branch = line(255).refine(
   'must be a branch name that git accepts',
 );
 
-const imageUrl = text(LARGE_BODY).refine(
+export const imageUrl = text(LARGE_BODY).refine(
   (value) => value.startsWith('data:image/') || (value.startsWith('https://') && URL.canParse(value)),
   'must be an https: or data:image/ URL',
 );

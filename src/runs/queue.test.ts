@@ -12,7 +12,7 @@ function drives() {
       begun.push(key);
       return new Promise<void>((resolve) => ends.set(key, resolve));
     },
-    async end(key: number) {
+    end: async (key: number) => {
       ends.get(key)?.();
       await new Promise((resolve) => setImmediate(resolve));
     },

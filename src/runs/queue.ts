@@ -72,13 +72,16 @@ export class InProcessQueue implements RunQueue {
     const running = { userId, again: false, done: Promise.resolve() };
     this.#running.set(key, running);
     this.#runningOf.set(userId, (this.#runningOf.get(userId) ?? 0) + 1);
-    running.done = this.#drive(key).then(() => {
-      this.#running.delete(key);
-      const left = (this.#runningOf.get(userId) ?? 1) - 1;
-      if (left === 0) this.#runningOf.delete(userId);
-      else this.#runningOf.set(userId, left);
-      if (running.again) this.offer({ key, userId });
-      this.#handOut();
-    });
+    running.done = this.#driveOne(key, userId, running);
+  }
+
+  async #driveOne(key: number, userId: string, running: { again: boolean }): Promise<void> {
+    await this.#drive(key);
+    this.#running.delete(key);
+    const left = (this.#runningOf.get(userId) ?? 1) - 1;
+    if (left === 0) this.#runningOf.delete(userId);
+    else this.#runningOf.set(userId, left);
+    if (running.again) this.offer({ key, userId });
+    this.#handOut();
   }
 }

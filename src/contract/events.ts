@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { imageUrl, LARGE_BODY } from './conversations.ts';
+import { line, text } from './text.ts';
+
+/** Events a page may have at most: V0's limit. */
+export const MAX_EVENTS = 100;
+
+const digits = (what: string) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,9}$/, `must be ${what}`)
+    .transform(Number);
+const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+
+export const eventsQuery = z.object({
+  start_id: digits('an event id').optional().describe('The first id of the page; 0 when not given.'),
+  end_id: digits('an event id').optional().describe('The last id, itself included.'),
+  reverse: flag.optional().describe('Newest first.'),
+  limit: z
+    .string()
+    .regex(/^-?[0-9]{1,9}$/, 'must be an integer')
+    .transform(Number)
+    .optional()
+    .describe(`At most this many, 1 to ${MAX_EVENTS}; 20 when not given. A page is bounded in bytes too.`),
+});
+
+export const streamQuery = z.object({
+  start_id: digits('an event id').optional().describe('Begin with this event; `Last-Event-ID` wins.'),
+});
+
+/** One event in the shape of V0; what `args` and `extras` hold depends on the kind. */
+export const eventView = z.looseObject({
+  id: z.int(),
+  timestamp: z.string(),
+  source: z.string(),
+  message: z.string(),
+});
+
+export const eventsPage = z.object({ events: z.array(eventView), has_more: z.boolean() });
+export const trajectory = z.object({ trajectory: z.array(eventView) });
+
+/** The states a user may ask for. */
+export const ASKED_STATES = ['running', 'paused', 'stopped', 'user_confirmed', 'user_rejected'] as const;
+
+const messageAction = z.object({
+  action: z.literal('message'),
+  args: z.object({
+    content: text(LARGE_BODY),
+    image_urls: z.array(imageUrl).max(100).nullish(),
+    file_urls: z.array(line(4_096)).max(100).nullish(),
+  }),
+});
+
+const stateAction = z.object({
+  action: z.literal('change_agent_state'),
+  args: z.object({ agent_state: z.enum(ASKED_STATES) }),
+});
+
+/** Body of `POST …/events`: what a client may add to the log. */
+export const clientAction = z.discriminatedUnion('action', [messageAction, stateAction], {
+  error: 'must be "message" or "change_agent_state"',
+});
+export type ClientAction = z.output<typeof clientAction>;
+
+/** Body of `POST …/message`. */
+export const messageBody = z.object({
+  message: text(LARGE_BODY).min(1, 'must not be empty'),
+  image_urls: z.array(imageUrl).max(100).nullish(),
+});
+
+export const accepted = z.object({ success: z.literal(true) });

@@ -1,0 +1,202 @@
+import { Readable } from 'node:stream';
+import type { Principal } from '../auth/principal.ts';
+import { LARGE_BODY } from '../contract/conversations.ts';
+import {
+  accepted,
+  type ClientAction,
+  clientAction,
+  eventsPage,
+  eventsQuery,
+  MAX_EVENTS,
+  messageBody,
+  streamQuery,
+  trajectory,
+} from '../contract/events.ts';
+import type { ConversationService } from '../conversations/service.ts';
+import { ServiceError } from '../errors.ts';
+import type { EventRange, StoredEvent } from '../events/log.ts';
+import { writeEvents } from '../live/sse.ts';
+import type { Subscriptions } from '../live/subscriptions.ts';
+import { byId } from './conversations.ts';
+import type { Routes } from './routes.ts';
+
+/** A page of events is not larger, but for a single event that is. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+const TRAJECTORY_PAGE = 500;
+
+export interface EventRoutesOptions {
+  service: ConversationService;
+  subscriptions: Subscriptions;
+  /** Whether the key or log-in is still good. */
+  stillAllowed: (principal: Principal) => Promise<boolean>;
+}
+
+export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoutesOptions): Routes {
+  return (server, _options, done) => {
+    server.get('/api/conversations/:id/events', {
+      schema: {
+        tags: ['events'],
+        summary: 'Read events, both ways',
+        params: byId,
+        querystring: eventsQuery,
+        response: { 200: eventsPage },
+      },
+      handler: async ({ principal, params, query }, reply) => {
+        const limit = query.limit ?? 20;
+        if (limit < 1 || limit > MAX_EVENTS) {
+          throw new ServiceError('invalid_limit', `limit must be 1 to ${MAX_EVENTS}.`);
+        }
+        const range: EventRange = {
+          from: query.start_id ?? 0,
+          ...(query.end_id !== undefined && { to: query.end_id }),
+          reverse: query.reverse ?? false,
+          limit: limit + 1,
+          maxBytes: PAGE_BYTES,
+        };
+        const { page, more } = await readPage(service, principal, params.id, range);
+        return await reply
+          .type('application/json; charset=utf-8')
+          .serializer((text) => String(text))
+          .send(`{"events":[${page.map(({ json }) => json).join(',')}],"has_more":${more}}` as never);
+      },
+    });
+
+    server.get('/api/conversations/:id/trajectory', {
+      schema: {
+        tags: ['events'],
+        summary: 'The whole log, to read or to replay',
+        params: byId,
+        response: { 200: trajectory },
+      },
+      handler: async ({ principal, params }, reply) => {
+        await service.keyOf(principal, params.id);
+        const text = Readable.from(trajectoryText(service, principal, params.id));
+        return await reply.type('application/json; charset=utf-8').send(text as never);
+      },
+    });
+
+    server.get('/api/conversations/:id/events/stream', {
+      schema: {
+        tags: ['events'],
+        summary: 'Follow events as server-sent events',
+        description:
+          'A logged event has its id as `id:`; `Last-Event-ID` resumes after it. Statuses, which are not logged, come as `event: status`.',
+        params: byId,
+        querystring: streamQuery,
+      },
+      handler: async ({ principal, params, query, headers }, reply) => {
+        const key = await service.keyOf(principal, params.id);
+        const subscription = subscriptions.subscribe(
+          key,
+          firstWanted(headers['last-event-id'], query.start_id),
+        );
+        reply.hijack();
+        reply.raw.writeHead(200, {
+          ...Object.fromEntries(
+            Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined),
+          ),
+          'content-type': 'text/event-stream; charset=utf-8',
+          'cache-control': 'no-store',
+          // nginx would otherwise collect the events before it hands them on.
+          'x-accel-buffering': 'no',
+        });
+        await writeEvents(reply.raw, { subscription, allowed: () => stillAllowed(principal) });
+      },
+    });
+
+    server.post('/api/conversations/:id/events', {
+      bodyLimit: LARGE_BODY,
+      schema: {
+        tags: ['events'],
+        summary: 'Add an action of the user',
+        params: byId,
+        body: clientAction,
+        response: { 200: accepted },
+      },
+      handler: async ({ principal, params, body }) => {
+        await act(service, principal, params.id, body);
+        return { success: true as const };
+      },
+    });
+
+    server.post('/api/conversations/:id/message', {
+      bodyLimit: LARGE_BODY,
+      schema: {
+        tags: ['events'],
+        summary: 'Say something to the agent',
+        params: byId,
+        body: messageBody,
+        response: { 200: accepted },
+      },
+      handler: async ({ principal, params, body }) => {
+        await service.message(principal, params.id, {
+          content: body.message,
+          imageUrls: body.image_urls ?? [],
+        });
+        return { success: true as const };
+      },
+    });
+    done();
+  };
+}
+
+async function act(
+  service: ConversationService,
+  principal: Principal,
+  id: string,
+  { action, args }: ClientAction,
+): Promise<void> {
+  if (action === 'message') {
+    await service.message(principal, id, {
+      content: args.content,
+      imageUrls: args.image_urls ?? [],
+      fileUrls: args.file_urls ?? null,
+    });
+  } else {
+    await service.changeAgentState(principal, id, args.agent_state);
+  }
+}
+
+/** One more than wanted is asked for: it says whether there are more. So does a page that ended by its bytes. */
+async function readPage(
+  service: ConversationService,
+  principal: Principal,
+  id: string,
+  range: EventRange,
+): Promise<{ page: StoredEvent[]; more: boolean }> {
+  const read = await service.events(principal, id, range);
+  if (read.length === range.limit) return { page: read.slice(0, -1), more: true };
+  const last = read.at(-1);
+  if (!last) return { page: [], more: false };
+  const rest = range.reverse ? { ...range, to: last.id - 1 } : { ...range, from: last.id + 1 };
+  if (range.reverse && last.id === 0) return { page: read, more: false };
+  const next = await service.events(principal, id, { ...rest, limit: 1 });
+  return { page: read, more: next.length > 0 };
+}
+
+async function* trajectoryText(
+  service: ConversationService,
+  principal: Principal,
+  id: string,
+): AsyncGenerator<string> {
+  yield '{"trajectory":[';
+  for (let from = 0, first = true; ; first = false) {
+    const page = await service.events(principal, id, {
+      from,
+      limit: TRAJECTORY_PAGE,
+      maxBytes: PAGE_BYTES,
+    });
+    const last = page.at(-1);
+    if (!last) break;
+    yield `${first ? '' : ','}${page.map(({ json }) => json).join(',')}`;
+    from = last.id + 1;
+  }
+  yield ']}';
+}
+
+/** What a client has seen ends at `Last-Event-ID`; anything but an id means nothing seen. */
+function firstWanted(lastEventId: string | string[] | undefined, startId: number | undefined): number {
+  if (typeof lastEventId === 'string' && /^[0-9]{1,9}$/.test(lastEventId)) return Number(lastEventId) + 1;
+  return startId ?? 0;
+}

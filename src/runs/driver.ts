@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import type { ConversationChange, Conversation } from '../conversations/store.ts';
+import type { ConversationStores } from '../conversations/service.ts';
+import { errorObservation, stateChanged } from '../events/build.ts';
+import type { NewEvent } from '../events/event.ts';
+import { ConversationGone, Fenced } from '../events/log.ts';
+import type { Log } from '../observe/log.ts';
+import type { Transact } from '../transact.ts';
+import type { Sandboxes } from './sandboxes.ts';
+
+/** How one stretch of driving ends: what changes on the row, what is said in the log, whether work is left. */
+export interface End {
+  events: readonly NewEvent[];
+  change: ConversationChange;
+  unfinished: boolean;
+  /** The newest message of the user that was dealt with. */
+  seen: number;
+}
+
+/** Does what a conversation needs now. @throws the signal's reason, Fenced, ConversationGone */
+export type Stretch = (row: Conversation, signal: AbortSignal) => Promise<End>;
+
+export interface DriverOptions {
+  read: ConversationStores;
+  transact: Transact<ConversationStores>;
+  sandboxes: Sandboxes;
+  stretch: Stretch;
+  log: Log;
+}
+
+/** Why a run was ended from outside: it writes no more, and whoever interrupted says what became of it. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+/** Milliseconds an interrupted run has to end by itself, before its sandbox is ended under it. */
+const GRACE_MS = 2_000;
+
+interface ActiveRun {
+  generation: number;
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+/**
+ * Drives conversations in this process. A row is claimed by raising its generation; every write of the run names
+ * that generation. The run ends in one transaction that finds no newer message of the user, or else goes on.
+ */
+export class Driver {
+  /** Names this process in the rows it drives. */
+  readonly id = randomUUID();
+  readonly #options: DriverOptions;
+  readonly #active = new Map<number, ActiveRun>();
+  #closing = false;
+
+  constructor(options: DriverOptions) {
+    this.#options = options;
+  }
+
+  /** Drives the conversation until there is nothing more to do for now. Never rejects. */
+  async drive(key: number): Promise<void> {
+    const { transact, log } = this.#options;
+    try {
+      const row = await transact(({ conversations }) => conversations.claim(key, this.id));
+      if (!row || this.#closing) return;
+      const abort = new AbortController();
+      const done = this.#run(row, abort.signal);
+      this.#active.set(key, { generation: row.generation, abort, done });
+      await done;
+    } catch (error) {
+      // The row still wants to be driven, or is taken for orphaned: the sweep finds it.
+      log.error({ err: error, conversation: key }, 'run could not be taken up or ended');
+    } finally {
+      this.#active.delete(key);
+    }
+  }
+
+  /** Whether this process drives the conversation now. */
+  drives(key: number): boolean {
+    return this.#active.has(key);
+  }
+
+  /** How many conversations are driven now. */
+  get running(): number {
+    return this.#active.size;
+  }
+
+  /** Ends the run that is here; with a `generation`, only an older one. Resolves when it has ended. */
+  async interrupt(key: number, generation = Number.POSITIVE_INFINITY): Promise<void> {
+    const run = this.#active.get(key);
+    if (!run || run.generation >= generation) return;
+    run.abort.abort(new Interrupted('the run was interrupted'));
+    const late = setTimeout(() => void this.#options.sandboxes.close(key), GRACE_MS);
+    await run.done.catch(() => {});
+    clearTimeout(late);
+  }
+
+  /** Ends all runs; their conversations are taken up again at the next start. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    await Promise.all([...this.#active.keys()].map((key) => this.interrupt(key)));
+  }
+
+  async #run(claimed: Conversation, signal: AbortSignal): Promise<void> {
+    const { read, log } = this.#options;
+    let row: Conversation | undefined = claimed;
+    while (row) {
+      let end: End;
+      try {
+        end = await this.#options.stretch(row, signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof Fenced || error instanceof ConversationGone) return;
+        log.error({ err: error, conversation: row.key }, 'run failed');
+        end = broken(row);
+      }
+      if (signal.aborted) return;
+      if (await this.#end(row, end)) return;
+      row = await read.conversations.get(row.key);
+      if (row?.generation !== claimed.generation) return;
+    }
+  }
+
+  /** False when the user said something meanwhile. */
+  async #end({ key, generation }: Conversation, end: End): Promise<boolean> {
+    try {
+      return await this.#options.transact(async ({ conversations, events }) => {
+        await events.append(key, end.events, generation);
+        await conversations.change(key, end.change, generation);
+        return await conversations.release(key, generation, end);
+      });
+    } catch (error) {
+      if (error instanceof Fenced || error instanceof ConversationGone) return true;
+      throw error;
+    }
+  }
+}
+
+/** The end of a run that met something nobody expected. */
+function broken(row: Conversation): End {
+  const message = 'Something broke while the conversation was driven; the log of the service says what.';
+  return {
+    events: [errorObservation(message, 'STATUS$ERROR'), stateChanged('error', message)],
+    change: {
+      status: row.status === 'STARTING' ? 'ERROR' : row.status,
+      runtimeStatus: 'STATUS$ERROR',
+      error: { code: 'internal', message, hint: 'Start the conversation again, or send a message.' },
+    },
+    unfinished: true,
+    seen: row.lastUserMessage,
+  };
+}
