@@ -69,8 +69,8 @@ export class GroupCommit {
           done.push({ waiting, value: await waiting.run() });
         } catch (reason) {
           this.#observer.drop(mark);
-          // A full disk ends the whole transaction; then there is nothing to go back to, and all have failed.
-          if (!this.#database.isTransaction) throw reason;
+          // A full or broken disk fails the whole batch: SQLite may have ended the transaction, and the commit would fail.
+          if (!this.#database.isTransaction || isTrouble(reason)) throw reason;
           this.#database.exec('rollback to one');
           refused.push({ waiting, reason });
         }
@@ -79,26 +79,45 @@ export class GroupCommit {
       this.#database.exec('commit');
     } catch (reason) {
       this.#observer.drop(0);
-      if (this.#database.isTransaction) this.#database.exec('rollback');
+      this.#rollback();
       const failure = unavailable(reason);
       for (const { reject } of batch) reject(failure);
       return;
     }
-    this.#observer.publish();
     for (const { waiting, value } of done) waiting.resolve(value);
     for (const { waiting, reason } of refused) waiting.reject(reason);
+    this.#observer.publish();
+  }
+
+  #rollback(): void {
+    try {
+      if (this.#database.isTransaction) this.#database.exec('rollback');
+    } catch {
+      // The callers are told what went wrong first; a transaction that stays open fails the next batch at its `begin`.
+    }
   }
 }
 
-const SQLITE_BUSY = 5;
-const SQLITE_FULL = 13;
+// Primary result codes, https://www.sqlite.org/rescode.html
+const BUSY = 5;
+const FULL = 13;
+/** Beside those: NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB: the database is in trouble, not the statement wrong. */
+const TROUBLE: ReadonlySet<number> = new Set([BUSY, FULL, 7, 8, 10, 11, 14, 26]);
+
+function resultCode(reason: unknown): number {
+  return reason instanceof Error && 'errcode' in reason ? Number(reason.errcode) & 0xff : 0;
+}
+
+function isTrouble(reason: unknown): boolean {
+  return TROUBLE.has(resultCode(reason));
+}
 
 function unavailable(cause: unknown): ServiceError {
-  const number = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : 0;
+  const number = resultCode(cause);
   const why =
-    number === SQLITE_FULL
+    number === FULL
       ? 'the disk is full: free some space'
-      : number === SQLITE_BUSY
+      : number === BUSY
         ? 'another process holds the database: end it'
         : 'the database refused the write; its log line says why';
   return new ServiceError('storage_unavailable', `Nothing was stored: ${why}, then try again.`, { cause });

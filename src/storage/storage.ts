@@ -72,7 +72,7 @@ export async function openStorage(dataDir: string, onCommitted: OnCommitted = ()
     publish: () => {
       const committed = pending;
       pending = [];
-      for (const { conversation, events } of committed) onCommitted(conversation, events);
+      for (const { conversation, events } of committed) tell(onCommitted, conversation, events);
     },
   });
   return {
@@ -84,6 +84,17 @@ export async function openStorage(dataDir: string, onCommitted: OnCommitted = ()
       await writer.destroy();
     },
   };
+}
+
+/** A listener that throws is a fault of ours, to be seen as one; but the write it hears of is stored, and others follow. */
+function tell(onCommitted: OnCommitted, conversation: number, events: readonly StoredEvent[]): void {
+  try {
+    onCommitted(conversation, events);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
 }
 
 function storesOn(

@@ -12,26 +12,30 @@ export class DatabaseTooNew extends Error {
   override readonly name = 'DatabaseTooNew';
 }
 
-/** Brings the tables up to this release. @throws DatabaseTooNew */
+/** Brings the tables up to this release, in one transaction: all of it or nothing. @throws DatabaseTooNew */
 export async function migrate(db: Kysely<unknown>): Promise<void> {
-  const migrator = new Migrator({
-    db,
-    provider: { getMigrations: () => Promise.resolve({ ...MIGRATIONS }) },
+  await db.transaction().execute(async (transaction) => {
+    await refuseLaterRelease(transaction);
+    const migrator = new Migrator({
+      db: transaction,
+      provider: { getMigrations: () => Promise.resolve({ ...MIGRATIONS }) },
+    });
+    const { error } = await migrator.migrateToLatest();
+    if (error) throw error;
   });
+}
+
+async function refuseLaterRelease(db: Kysely<unknown>): Promise<void> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  if (tables.some((table) => table.name === 'kysely_migration')) {
-    const done = await (db as Kysely<{ kysely_migration: { name: string } }>)
-      .selectFrom('kysely_migration')
-      .select('name')
-      .execute();
-    const unknown = done.filter(({ name }) => !Object.hasOwn(MIGRATIONS, name)).map(({ name }) => name);
-    if (unknown.length > 0) {
-      throw new DatabaseTooNew(
-        `The database was written by a later release of Parley (it has ${unknown.join(', ')}, which this one does not know). ` +
-          'Start that release, or restore a backup made by this one.',
-      );
-    }
-  }
-  const { error } = await migrator.migrateToLatest();
-  if (error) throw error;
+  if (!tables.some((table) => table.name === 'kysely_migration')) return;
+  const done = await (db as Kysely<{ kysely_migration: { name: string } }>)
+    .selectFrom('kysely_migration')
+    .select('name')
+    .execute();
+  const unknown = done.filter(({ name }) => !Object.hasOwn(MIGRATIONS, name)).map(({ name }) => name);
+  if (unknown.length === 0) return;
+  throw new DatabaseTooNew(
+    `The database was written by a later release of Parley (it has ${unknown.join(', ')}, which this one does not know). ` +
+      'Start that release, or restore a backup made by this one.',
+  );
 }

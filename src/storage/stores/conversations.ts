@@ -159,7 +159,7 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async removed(): Promise<number[]> {
-    const rows = await this.#db.selectFrom('removed_conversations').select('key').execute();
+    const rows = await this.#db.selectFrom('removed_conversations').select('key').orderBy('key').execute();
     return rows.map(({ key }) => key);
   }
 

@@ -11,9 +11,6 @@ import { project } from '../../events/projection.ts';
 import type { AgentState } from '../../events/event.ts';
 import type { Schema } from '../schema.ts';
 
-/** Rows read at once: a page is gathered in steps, so that 20,000 small events and 20 large ones both stay in bounds. */
-const CHUNK_ROWS = 100;
-
 /** Told of every append inside the transaction; published after the commit. */
 export type Appended = (conversation: number, events: readonly StoredEvent[]) => void;
 
@@ -84,32 +81,29 @@ export class SqlEventLog implements EventLog {
   }
 
   async read(conversation: number, range: EventRange): Promise<StoredEvent[]> {
-    const { reverse = false, limit, maxBytes } = range;
-    const to = range.to ?? Number.MAX_SAFE_INTEGER;
-    const page: StoredEvent[] = [];
-    let bytes = 0;
-    let { from } = range;
-    let until = to;
-    while (page.length < limit) {
-      const wanted = Math.min(CHUNK_ROWS, limit - page.length);
-      const rows = await this.#db
-        .selectFrom('events')
-        .select(['id', 'body'])
-        .where('conversation', '=', conversation)
-        .where('id', '>=', from)
-        .where('id', '<=', until)
-        .orderBy('id', reverse ? 'desc' : 'asc')
-        .limit(wanted)
-        .execute();
-      for (const { id, body } of rows) {
-        bytes += body.length;
-        if (bytes > maxBytes && page.length > 0) return page;
-        page.push({ id, json: body });
-        if (reverse) until = id - 1;
-        else from = id + 1;
-      }
-      if (rows.length < wanted) break;
-    }
-    return page;
+    const inRange = this.#db
+      .selectFrom('events')
+      .where('conversation', '=', conversation)
+      .where('id', '>=', range.from)
+      .where('id', '<=', range.to ?? Number.MAX_SAFE_INTEGER)
+      .orderBy('id', range.reverse === true ? 'desc' : 'asc');
+    // Lengths first: they are read without the bodies, which may be megabytes each.
+    const lengths = await inRange
+      .select(['id', (e) => e.fn<number>('octet_length', ['body']).as('bytes')])
+      .limit(range.limit)
+      .execute();
+    const fitting = countFitting(lengths, range.maxBytes);
+    const rows = fitting === 0 ? [] : await inRange.select(['id', 'body']).limit(fitting).execute();
+    return rows.map(({ id, body }) => ({ id, json: body }));
   }
+}
+
+/** How many rows make a page: at least one, then as many as stay within the bytes. */
+function countFitting(rows: readonly { bytes: number }[], maxBytes: number): number {
+  let bytes = 0;
+  const over = rows.findIndex((row, index) => {
+    bytes += row.bytes;
+    return bytes > maxBytes && index > 0;
+  });
+  return over === -1 ? rows.length : over;
 }

@@ -1,0 +1,394 @@
+import assert from 'node:assert/strict';
+import type { Conversation, ConversationChange, NewConversation } from '../../src/conversations/store.ts';
+import { stateChanged, userMessage } from '../../src/events/build.ts';
+import type { Sealed } from '../../src/secrets/vault.ts';
+import {
+  addConversation,
+  addUser,
+  EARLY,
+  type Facts,
+  newConversation,
+  rejectsAs,
+  type StoresUnderTest,
+} from './stores.ts';
+
+async function rowOf(under: StoresUnderTest, key: number): Promise<Conversation> {
+  const row = await under.storage.read.conversations.get(key);
+  assert.ok(row, `conversation ${key} is there`);
+  return row;
+}
+
+const change = (under: StoresUnderTest, key: number, to: ConversationChange, generation?: number) =>
+  under.storage.transact(({ conversations }) => conversations.change(key, to, generation));
+const claim = (under: StoresUnderTest, key: number, driver = 'me') =>
+  under.storage.transact(({ conversations }) => conversations.claim(key, driver));
+const release = (under: StoresUnderTest, key: number, generation: number, seen: number, unfinished = false) =>
+  under.storage.transact(({ conversations }) => conversations.release(key, generation, { seen, unfinished }));
+const fence = (under: StoresUnderTest, key: number) =>
+  under.storage.transact(({ conversations }) => conversations.fence(key));
+const say = (under: StoresUnderTest, key: number) =>
+  under.storage.transact(({ events }) => events.append(key, [userMessage('hello')]));
+
+/** As many conversations of one user, named by their position. */
+async function addSeveral(under: StoresUnderTest, count: number, more: Partial<NewConversation> = {}) {
+  const userId = more.userId ?? (await addUser(under));
+  const keys: number[] = [];
+  for (let n = 0; n < count; n += 1) {
+    keys.push(await addConversation(under, { ...more, userId, id: `number ${n}` }));
+  }
+  return { userId, keys };
+}
+
+const rows: Facts = {
+  'a new row is STARTING, wanted, driven by nobody, and found by its number and by its user and id': async (
+    under,
+  ) => {
+    const userId = await addUser(under);
+    const { request, ...given } = newConversation(userId, {
+      selectedRepository: 'owner/name',
+      selectedBranch: 'main',
+      gitProvider: 'gitlab',
+      trigger: 'suggested_task',
+      request: 'v1.key.large' as Sealed,
+      unfinished: false,
+    });
+    const key = await addConversation(under, { ...given, request });
+    const expected: Conversation = {
+      ...given,
+      key,
+      status: 'STARTING',
+      runtimeStatus: null,
+      error: null,
+      updatedAt: given.createdAt,
+      lastEventId: -1,
+      generation: 0,
+      driver: null,
+      wanted: true,
+      prepared: false,
+      iterations: 0,
+      budgetFrom: 0,
+      agentState: 'loading',
+      accumulatedCost: 0,
+      promptTokens: 0,
+      completionTokens: 0,
+      lastUserMessage: -1,
+    };
+    const { conversations } = under.storage.read;
+    assert.deepEqual(await conversations.get(key), expected);
+    assert.deepEqual(await conversations.find(userId, given.id), expected);
+    assert.equal(await conversations.request(key), request);
+    assert.equal(await conversations.get(key + 1), undefined);
+    assert.equal(await conversations.find(userId, 'other'), undefined);
+    assert.equal(await conversations.find('nobody', given.id), undefined);
+    await rejectsAs('ConversationGone', conversations.request(key + 1));
+  },
+
+  'an id is unique for its user, and free for others': async (under) => {
+    const [ann, bob] = [await addUser(under, 'ann'), await addUser(under, 'bob')];
+    const anns = await addConversation(under, { userId: ann, id: 'same' });
+    const bobs = await addConversation(under, { userId: bob, id: 'same' });
+    await assert.rejects(addConversation(under, { userId: ann, id: 'same' }));
+    const { conversations } = under.storage.read;
+    assert.equal((await conversations.find(ann, 'same'))?.key, anns);
+    assert.equal((await conversations.find(bob, 'same'))?.key, bobs);
+  },
+
+  'the number of a removed conversation never comes back': async (under) => {
+    const userId = await addUser(under);
+    const first = await addConversation(under, { userId });
+    await under.storage.transact(({ conversations }) => conversations.remove(first));
+    assert.equal(await under.storage.read.conversations.get(first), undefined);
+    const second = await addConversation(under, { userId });
+    assert.ok(second > first);
+  },
+
+  'a list is newest first, of one user, and pages by number': async (under) => {
+    const { userId, keys } = await addSeveral(under, 5);
+    await addConversation(under, { userId: await addUser(under, 'bob') });
+    const list = async (filter: { limit: number; before?: number }) =>
+      (await under.storage.read.conversations.list(userId, filter)).map(({ key }) => key);
+    const newestFirst = keys.toReversed();
+    assert.deepEqual(await list({ limit: 10 }), newestFirst);
+    assert.deepEqual(await list({ limit: 2 }), newestFirst.slice(0, 2));
+    assert.deepEqual(await list({ limit: 2, before: newestFirst[1]! }), newestFirst.slice(2, 4));
+    assert.deepEqual(await list({ limit: 2, before: newestFirst[3]! }), newestFirst.slice(4));
+    assert.deepEqual(await list({ limit: 2, before: newestFirst[4]! }), []);
+  },
+
+  'a list can be of one repository, or of one trigger': async (under) => {
+    const userId = await addUser(under);
+    const [a, b] = ['owner/a', 'owner/b'];
+    const first = await addConversation(under, { userId, id: '1', selectedRepository: a });
+    const second = await addConversation(under, { userId, id: '2', selectedRepository: b, trigger: 'other' });
+    await addConversation(under, { userId, id: '3' });
+    const { conversations } = under.storage.read;
+    const list = async (filter: { repository?: string; trigger?: string }) =>
+      (await conversations.list(userId, { limit: 10, ...filter })).map(({ key }) => key);
+    assert.deepEqual(await list({ repository: a }), [first]);
+    assert.deepEqual(await list({ trigger: 'other' }), [second]);
+    assert.deepEqual(await list({ repository: a, trigger: 'other' }), []);
+  },
+
+  'a change changes what it names, and nothing else': async (under) => {
+    const key = await addConversation(under);
+    const changes: ConversationChange[] = [
+      { title: 'Other' },
+      { status: 'ERROR' },
+      { runtimeStatus: 'STATUS$ERROR' },
+      { error: { code: 'sandbox_unavailable', message: 'It "broke"', hint: 'Mend it' } },
+      { wanted: false },
+      { unfinished: false },
+      { prepared: true },
+      { iterations: 7 },
+      { budgetFrom: 1.25 },
+      { selectedBranch: 'work' },
+      { error: null, runtimeStatus: null, wanted: true, prepared: false, unfinished: true },
+      {},
+    ];
+    let expected = await rowOf(under, key);
+    for (const to of changes) {
+      await change(under, key, to);
+      const row = await rowOf(under, key);
+      expected = { ...expected, ...to, updatedAt: row.updatedAt };
+      assert.deepEqual(row, expected);
+      assert.ok(row.updatedAt > EARLY);
+    }
+  },
+
+  'a change of a row that is not there is refused': async (under) => {
+    const key = await addConversation(under);
+    await rejectsAs('ConversationGone', change(under, key + 1, { title: 'x' }));
+    await rejectsAs('ConversationGone', change(under, key + 1, { title: 'x' }, 0));
+  },
+};
+
+const driving: Facts = {
+  'one of many that claim gets it, with a new generation': async (under) => {
+    const key = await addConversation(under);
+    const claims = await Promise.all(['a', 'b', 'c', 'd'].map((driver) => claim(under, key, driver)));
+    const [got, ...more] = claims.filter((one) => one !== undefined);
+    assert.deepEqual(more, []);
+    assert.deepEqual(await rowOf(under, key), got);
+    assert.deepEqual([got?.generation, got?.wanted], [1, false]);
+    assert.ok(got?.driver && 'abcd'.includes(got.driver));
+  },
+
+  'what nobody wants, and what is not there, is not to be claimed': async (under) => {
+    const key = await addConversation(under);
+    await change(under, key, { wanted: false });
+    assert.equal(await claim(under, key), undefined);
+    assert.equal(await claim(under, key + 1), undefined);
+    assert.equal((await rowOf(under, key)).generation, 0);
+  },
+
+  'what is driven is not claimed, however much it is wanted, until released': async (under) => {
+    const key = await addConversation(under);
+    await claim(under, key);
+    await change(under, key, { wanted: true });
+    assert.equal(await claim(under, key, 'other'), undefined);
+    assert.equal(await release(under, key, 1, -1), true);
+    await change(under, key, { wanted: true });
+    assert.equal((await claim(under, key, 'other'))?.generation, 2);
+  },
+
+  'writes of a generation that no longer drives are refused, and change nothing': async (under) => {
+    const key = await addConversation(under);
+    await claim(under, key);
+    await change(under, key, { title: 'Mine' }, 1);
+    const generation = await fence(under, key);
+    const fenced = await rowOf(under, key);
+    assert.deepEqual([fenced.driver, fenced.wanted, fenced.title], [null, false, 'Mine']);
+    assert.equal(fenced.generation, generation);
+    assert.ok(generation > 1);
+    await rejectsAs('ConversationGone', fence(under, key + 1));
+    await rejectsAs('Fenced', change(under, key, { title: 'Late' }, 1));
+    await rejectsAs('Fenced', release(under, key, 1, -1));
+    const append = under.storage.transact(({ events }) => events.append(key, [stateChanged('finished')], 1));
+    await rejectsAs('Fenced', append);
+    assert.deepEqual(await rowOf(under, key), fenced);
+  },
+
+  'a run ends when it has seen all that its user said': async (under) => {
+    for (const unfinished of [true, false]) {
+      const userId = await addUser(under, `user ${unfinished}`);
+      const key = await addConversation(under, { userId });
+      await say(under, key);
+      await claim(under, key);
+      await under.storage.transact(({ events }) => events.append(key, [stateChanged('running')], 1));
+      assert.equal(await release(under, key, 1, 0, unfinished), true);
+      const { driver, wanted, generation, unfinished: left } = await rowOf(under, key);
+      assert.deepEqual([driver, wanted, generation, left], [null, false, 1, unfinished]);
+    }
+  },
+
+  'a run goes on when its user said something it has not seen': async (under) => {
+    const key = await addConversation(under);
+    await say(under, key);
+    await claim(under, key);
+    await say(under, key);
+    const before = await rowOf(under, key);
+    assert.equal(await release(under, key, 1, 0), false);
+    assert.deepEqual(await rowOf(under, key), before);
+    assert.equal(await release(under, key, 1, 1), true);
+  },
+
+  'a message and the end of a run never miss each other': async (under) => {
+    const { keys } = await addSeveral(under, 10);
+    for (const [n, key] of keys.entries()) {
+      await claim(under, key);
+      const message = () =>
+        under.storage.transact(async ({ events, conversations }) => {
+          await events.append(key, [userMessage('hello')]);
+          const row = await conversations.get(key);
+          if (row?.driver === null) await conversations.change(key, { wanted: true });
+        });
+      const writes = [message, () => release(under, key, 1, -1)];
+      if (n % 2 === 1) writes.reverse();
+      await Promise.all(writes.map((write) => write()));
+      const { driver, wanted } = await rowOf(under, key);
+      // Still driven, or wanted again: in both cases somebody will deal with the message.
+      assert.notEqual(driver === null, !wanted);
+    }
+  },
+
+  'the end of a run of a conversation that is gone says so': async (under) => {
+    const key = await addConversation(under);
+    await claim(under, key);
+    await under.storage.transact(({ conversations }) => conversations.remove(key));
+    await rejectsAs('ConversationGone', release(under, key, 1, -1));
+  },
+
+  'what is driven and what waits is known, oldest first': async (under) => {
+    const { userId, keys } = await addSeveral(under, 5);
+    const [driven, waiting, done, stopped, both] = keys as [number, number, number, number, number];
+    for (const key of [driven, done, stopped, both]) await claim(under, key);
+    await release(under, done, 1, -1);
+    await fence(under, stopped);
+    await change(under, both, { wanted: true });
+    const { conversations } = under.storage.read;
+    assert.deepEqual(await conversations.driven(), [
+      { key: driven, userId, generation: 1 },
+      { key: both, userId, generation: 1 },
+    ]);
+    assert.deepEqual(await conversations.waiting(), [{ key: waiting, userId }]);
+  },
+
+  'a run that is no more is wanted again, once, for a new generation': async (under) => {
+    const { keys } = await addSeveral(under, 2);
+    const [key, other] = keys as [number, number];
+    const requeue = (generation: number) =>
+      under.storage.transact(({ conversations }) => conversations.requeue(key, generation));
+    assert.equal(await requeue(0), false);
+    await claim(under, key);
+    await claim(under, other);
+    assert.equal(await requeue(0), false);
+    assert.equal(await requeue(1), true);
+    assert.equal(await requeue(1), false);
+    assert.equal((await rowOf(under, other)).driver, 'me');
+    assert.equal((await claim(under, key))?.generation, 2);
+    assert.equal(await requeue(1), false);
+    await rejectsAs('Fenced', change(under, key, { title: 'Late' }, 1));
+  },
+
+  'what waits is counted for each user': async (under) => {
+    const ann = await addSeveral(under, 3);
+    const bob = await addSeveral(under, 1, { userId: await addUser(under, 'bob') });
+    await claim(under, ann.keys[0]!);
+    const { conversations } = under.storage.read;
+    assert.equal(await conversations.countWaiting(ann.userId), 2);
+    assert.equal(await conversations.countWaiting(bob.userId), 1);
+    assert.equal(await conversations.countWaiting('nobody'), 0);
+  },
+
+  'idle are those that are ready, driven and wanted by nobody, and untouched since': async (under) => {
+    const { keys } = await addSeveral(under, 5);
+    const [second, first, driven, wanted, starting] = keys as [number, number, number, number, number];
+    for (const key of keys) await claim(under, key);
+    for (const key of [first, second, wanted, starting]) await release(under, key, 1, -1);
+    for (const key of [first, driven, wanted, second]) {
+      await change(under, key, { status: 'RUNNING' });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await change(under, wanted, { wanted: true });
+    const { conversations } = under.storage.read;
+    const future = '2999-01-01T00:00:00.000Z';
+    assert.deepEqual(await conversations.idle(future, 10), [first, second]);
+    assert.deepEqual(await conversations.idle(future, 1), [first]);
+    const since = (await rowOf(under, second)).updatedAt;
+    assert.deepEqual(await conversations.idle(since, 10), [first]);
+  },
+};
+
+const beside: Facts = {
+  'open actions are kept in the order of the log until they are closed': async (under) => {
+    const { keys } = await addSeveral(under, 2);
+    const [key, other] = keys as [number, number];
+    const { transact, read } = under.storage;
+    await transact(async ({ conversations }) => {
+      await conversations.setAction(key, 12, 'recorded');
+      await conversations.setAction(key, 3, 'awaiting');
+      await conversations.setAction(key, 4, 'recorded');
+      await conversations.setAction(other, 3, 'recorded');
+    });
+    await transact(({ conversations }) => conversations.setAction(key, 3, 'started'));
+    assert.deepEqual(await read.conversations.openActions(key), [
+      { eventId: 3, state: 'started' },
+      { eventId: 4, state: 'recorded' },
+      { eventId: 12, state: 'recorded' },
+    ]);
+    await transact(({ conversations }) => conversations.closeActions(key, [3, 12, 99]));
+    await transact(({ conversations }) => conversations.closeActions(key, []));
+    assert.deepEqual(await read.conversations.openActions(key), [{ eventId: 4, state: 'recorded' }]);
+    assert.equal((await read.conversations.openActions(other)).length, 1);
+  },
+
+  'the workspace of a removed conversation is remembered until it is discarded': async (under) => {
+    const { keys } = await addSeveral(under, 3);
+    const { transact, read } = under.storage;
+    assert.deepEqual(await read.conversations.removed(), []);
+    for (const key of keys.slice(0, 2)) await transact(({ conversations }) => conversations.remove(key));
+    assert.deepEqual(await read.conversations.removed(), keys.slice(0, 2));
+    await transact(({ conversations }) => conversations.discarded(keys[0]!));
+    assert.deepEqual(await read.conversations.removed(), keys.slice(1, 2));
+  },
+
+  'a removed conversation leaves no open actions, and can be removed again': async (under) => {
+    const { keys } = await addSeveral(under, 2);
+    const [key, other] = keys as [number, number];
+    const { transact, read } = under.storage;
+    await transact(({ conversations }) => conversations.setAction(key, 0, 'started'));
+    await transact(({ conversations }) => conversations.remove(key));
+    await transact(({ conversations }) => conversations.remove(key));
+    assert.deepEqual(await read.conversations.openActions(key), []);
+    assert.ok(await read.conversations.get(other));
+  },
+
+  'an experiment is kept for an id of its user, before there is such a conversation': async (under) => {
+    const [ann, bob] = [await addUser(under, 'ann'), await addUser(under, 'bob')];
+    const { transact, read } = under.storage;
+    for (const config of ['{"a":1}', '{"b":2}']) {
+      await transact(({ conversations }) => conversations.saveExperiment(ann, 'to come', config));
+      assert.equal(await read.conversations.experiment(ann, 'to come'), config);
+    }
+    assert.equal(await read.conversations.experiment(bob, 'to come'), undefined);
+    assert.equal(await read.conversations.experiment(ann, 'other'), undefined);
+  },
+
+  'an idempotency key names the conversation it made, for its user and its time': async (under) => {
+    const [ann, bob] = [await addUser(under, 'ann'), await addUser(under, 'bob')];
+    const { transact, read } = under.storage;
+    const save = (id: string, at: string) =>
+      transact(({ conversations }) => conversations.saveIdempotent(ann, 'same', id, at));
+    const find = (userId: string, after: string, key = 'same') =>
+      read.conversations.idempotent(userId, key, after);
+    await save('made', '2026-01-02T00:00:00.000Z');
+    assert.equal(await find(ann, '2026-01-01T00:00:00.000Z'), 'made');
+    assert.equal(await find(ann, '2026-01-02T00:00:00.000Z'), undefined);
+    assert.equal(await find(bob, EARLY), undefined);
+    assert.equal(await find(ann, EARLY, 'other'), undefined);
+    await save('made later', '2026-01-03T00:00:00.000Z');
+    assert.equal(await find(ann, '2026-01-02T00:00:00.000Z'), 'made later');
+  },
+};
+
+export const conversationStoreFacts: Facts = { ...rows, ...driving, ...beside };
