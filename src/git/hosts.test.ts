@@ -38,7 +38,7 @@ describe('the address of a repository', () => {
 
   it('is none where the provider has no repositories', () => {
     assert.equal(
-      gitFront({ provider: 'enterprise_sso', host: null, repository: 'a/b', login: null, token: null }),
+      gitFront({ provider: 'enterprise_sso', host: '', repository: 'a/b', login: null, token: null }),
       null,
     );
   });
