@@ -54,13 +54,13 @@ export class Vault {
       );
     }
     const bytes = Buffer.from(body, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, IV_BYTES), {
-      authTagLength: TAG_BYTES,
-    });
-    decipher.setAAD(Buffer.from(JSON.stringify(binding)));
-    decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
     try {
-      const plain = decipher.update(bytes.subarray(IV_BYTES, bytes.length - TAG_BYTES));
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, IV_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(Buffer.from(JSON.stringify(binding)));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      const plain = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
       return new Secret(Buffer.concat([plain, decipher.final()]).toString('utf8'));
     } catch (cause) {
       throw new VaultError('The stored secret does not open: it was changed, or moved to another place.', {

@@ -30,6 +30,10 @@ export class SqlKeyStore implements KeyStore {
     await this.#db.updateTable('users').set({ disabled_at: at }).where('id', '=', id).execute();
   }
 
+  async removeUser(id: string): Promise<void> {
+    await this.#db.deleteFrom('users').where('id', '=', id).execute();
+  }
+
   async addKey(key: ApiKey, hash: CredentialHash): Promise<void> {
     await this.#db
       .insertInto('api_keys')
@@ -76,6 +80,10 @@ export class SqlKeyStore implements KeyStore {
       .where('id', '=', id)
       .executeTakeFirst();
     return numUpdatedRows > 0n;
+  }
+
+  async restoreKey(id: string): Promise<void> {
+    await this.#db.updateTable('api_keys').set({ revoked_at: null }).where('id', '=', id).execute();
   }
 
   async touchKeys(used: ReadonlyMap<string, string>): Promise<void> {

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { ServiceError } from '../errors.ts';
+import { GroupCommit } from './group-commit.ts';
+import { openForReading, openForWriting } from './sqlite.ts';
+
+/** A database of one table, what was done to it in order, and what was published. */
+function setUp(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-commit-'));
+  const path = join(directory, 'test.db');
+  const database = openForWriting(path);
+  const reading = openForReading(path);
+  t.after(() => {
+    reading.close();
+    database.close();
+    rmSync(directory, { recursive: true });
+  });
+  database.exec('create table kept (value text primary key)');
+  const said: string[] = [];
+  const published: string[] = [];
+  let pending: string[] = [];
+  const commits = new GroupCommit(database, {
+    mark: () => pending.length,
+    drop: (mark) => pending.splice(mark),
+    publish: () => {
+      said.push(`published ${pending.join(' ')}`);
+      published.push(...pending);
+      pending = [];
+    },
+  });
+  const insert = (value: string) => {
+    database.prepare('insert into kept values (?)').run(value);
+    pending.push(value);
+    return Promise.resolve(value);
+  };
+  return {
+    path,
+    database,
+    commits,
+    said,
+    published,
+    insert,
+    write: (value: string) => commits.write(() => insert(value)),
+    stored: () =>
+      reading
+        .prepare('select value from kept order by rowid')
+        .all()
+        .map((row) => row['value']),
+  };
+}
+
+const isUnavailable = (detail: RegExp) => (error: unknown) =>
+  error instanceof ServiceError && error.code === 'storage_unavailable' && detail.test(error.message);
+
+test('the writes of one turn share one commit, and their callers are answered after it', async (t) => {
+  const { said, stored, published, write } = setUp(t);
+  await Promise.all(
+    ['a', 'b', 'c'].map(async (value) => {
+      await write(value);
+      said.push(`told ${value}, which has ${stored().join(' ')}`);
+    }),
+  );
+  assert.deepEqual(said, [
+    'published a b c',
+    'told a, which has a b c',
+    'told b, which has a b c',
+    'told c, which has a b c',
+  ]);
+  assert.deepEqual(published, ['a', 'b', 'c']);
+});
+
+test('a write that comes during a commit is in the next', async (t) => {
+  const { said, commits, insert, write } = setUp(t);
+  let late: Promise<string> | undefined;
+  await commits.write(() => {
+    late = write('late');
+    return insert('early');
+  });
+  await late;
+  assert.deepEqual(said, ['published early', 'published late']);
+});
+
+test('a write that throws is taken back and not published, its neighbours are kept', async (t) => {
+  const { commits, insert, write, stored, published } = setUp(t);
+  const reason = new Error('no');
+  const writes = await Promise.allSettled([
+    write('a'),
+    commits.write(async () => {
+      await insert('never');
+      throw reason;
+    }),
+    write('a'),
+    write('b'),
+  ]);
+  assert.deepEqual(
+    writes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  );
+  assert.deepEqual(writes[1], { status: 'rejected', reason });
+  assert.deepEqual(stored(), ['a', 'b']);
+  assert.deepEqual(published, ['a', 'b']);
+});
+
+test('a full disk fails the whole batch: nothing of it is stored or published, and it says so', async (t) => {
+  const { database, commits, insert, write, stored, published } = setUp(t);
+  await write('before');
+  const limit = (pages: number) => database.exec(`pragma max_page_count = ${pages}`);
+  const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number };
+  limit(pages + 2);
+  const large = () => commits.write(() => insert('x'.repeat(100_000)));
+  const writes = await Promise.allSettled([write('a'), large(), write('b')]);
+  for (const outcome of writes) {
+    assert.ok(outcome.status === 'rejected' && isUnavailable(/disk is full/)(outcome.reason));
+  }
+  assert.deepEqual(stored(), ['before']);
+  assert.deepEqual(published, ['before']);
+
+  limit(1_000_000);
+  await write('after');
+  assert.deepEqual(stored(), ['before', 'after']);
+});
+
+test('a commit that fails fails the whole batch, and the next one works', async (t) => {
+  const { database, commits, write, stored, published } = setUp(t);
+  database.exec('create table parent (id text primary key)');
+  database.exec('create table child (id text references parent deferrable initially deferred)');
+  const orphan = async () => {
+    database.exec("insert into child values ('nobody')");
+  };
+  await assert.rejects(
+    Promise.all([commits.write(orphan), commits.write(orphan)]),
+    isUnavailable(/refused the write/),
+  );
+  assert.equal(database.isTransaction, false);
+  await write('after');
+  assert.deepEqual(stored(), ['after']);
+  assert.deepEqual(published, ['after']);
+});
+
+test('a database that another process holds fails the batch and says so', async (t) => {
+  const { path, database, write, stored } = setUp(t);
+  database.exec('pragma busy_timeout = 0');
+  const other = new DatabaseSync(path);
+  other.exec('begin immediate');
+  await assert.rejects(write('a'), isUnavailable(/another process/));
+  other.exec('rollback');
+  other.close();
+  await write('b');
+  assert.deepEqual(stored(), ['b']);
+});
+
+test('drained waits for all that was asked for', async (t) => {
+  const { commits, write, stored } = setUp(t);
+  const writes = ['a', 'b'].map(write);
+  await commits.drained();
+  assert.deepEqual(stored(), ['a', 'b']);
+  await Promise.all(writes);
+  await commits.drained();
+});

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { DATABASE_FILE, DataDirectoryInUse, lockDataDirectory, openStorage } from './storage.ts';
+
+function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-storage-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+/** Runs a program that may import this folder's modules, until the test ends. */
+function runProgram(t: TestContext, program: string, ...args: string[]): ChildProcess {
+  const modules = `import { openStorage, lockDataDirectory } from ${JSON.stringify(new URL('storage.ts', import.meta.url))};`;
+  const child = spawn(
+    process.execPath,
+    ['--input-type=module-typescript', '-e', modules + program, '--', ...args],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  t.after(() => child.kill('SIGKILL'));
+  return child;
+}
+
+test('what was acknowledged is there after the process was killed', async (t) => {
+  const directory = temporaryDirectory(t);
+  const child = runProgram(
+    t,
+    `
+      const storage = await openStorage(process.argv[1]);
+      const write = async (n) => {
+        await storage.transact(({ meta }) => meta.set(String(n), 'kept'));
+        process.stdout.write(n + '\\n');
+      };
+      for (let n = 0; ; n += 4) await Promise.all([write(n), write(n + 1), write(n + 2), write(n + 3)]);
+    `,
+    directory,
+  );
+  assert.ok(child.stdout);
+  const acknowledged: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    acknowledged.push(line);
+    if (acknowledged.length === 200) child.kill('SIGKILL');
+  }
+  assert.ok(acknowledged.length >= 200);
+  const storage = await openStorage(directory);
+  t.after(() => storage.close());
+  for (const name of acknowledged) assert.equal(await storage.read.meta.get(name), 'kept');
+});
+
+test('two processes that make the same database at once both succeed', async (t) => {
+  const directory = temporaryDirectory(t);
+  const program = `
+    const storage = await openStorage(process.argv[1]);
+    await storage.transact(({ meta }) => meta.set(process.argv[2], 'kept'));
+    await storage.close();
+  `;
+  const children = ['a', 'b', 'c'].map((name) => runProgram(t, program, directory, name));
+  const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]));
+  assert.deepEqual(codes, [0, 0, 0]);
+  const storage = await openStorage(directory);
+  t.after(() => storage.close());
+  for (const name of ['a', 'b', 'c']) assert.equal(await storage.read.meta.get(name), 'kept');
+});
+
+test('opening again changes nothing and keeps what is stored', async (t) => {
+  const directory = temporaryDirectory(t);
+  const first = await openStorage(directory);
+  await first.transact(({ meta }) => meta.set('a', 'kept'));
+  await first.close();
+  const tables = () => {
+    const database = new DatabaseSync(join(directory, DATABASE_FILE), { readOnly: true });
+    const rows = database.prepare('select name, sql from sqlite_schema order by name').all();
+    const done = database.prepare('select * from kysely_migration').all();
+    database.close();
+    return [...rows, ...done];
+  };
+  const before = tables();
+  const second = await openStorage(directory);
+  assert.equal(await second.read.meta.get('a'), 'kept');
+  await second.close();
+  assert.deepEqual(tables(), before);
+});
+
+test('a database of a later release is refused and left as it is', async (t) => {
+  const directory = temporaryDirectory(t);
+  await (await openStorage(directory)).close();
+  const path = join(directory, DATABASE_FILE);
+  const later = new DatabaseSync(path);
+  later.exec("insert into kysely_migration values ('9999-later', '2999-01-01T00:00:00.000Z')");
+  later.exec('alter table meta add column later text');
+  later.close();
+  const before = readFileSync(path);
+  await assert.rejects(openStorage(directory), (error) => {
+    assert.ok(error instanceof Error);
+    assert.equal(error.name, 'DatabaseTooNew');
+    assert.match(error.message, /9999-later/);
+    return true;
+  });
+  assert.deepEqual(readFileSync(path), before);
+});
+
+test('what is not a database is refused and left as it is', async (t) => {
+  const directory = temporaryDirectory(t);
+  const path = join(directory, DATABASE_FILE);
+  writeFileSync(path, 'my notes, in a file of the same name');
+  await assert.rejects(openStorage(directory), /not a database/);
+  assert.equal(readFileSync(path, 'utf8'), 'my notes, in a file of the same name');
+});
+
+test('the database can be read by its owner alone', async (t) => {
+  const directory = temporaryDirectory(t);
+  const storage = await openStorage(directory);
+  t.after(() => storage.close());
+  await storage.transact(({ meta }) => meta.set('a', '1'));
+  for (const suffix of ['', '-wal', '-shm']) {
+    assert.equal(statSync(join(directory, DATABASE_FILE + suffix)).mode & 0o777, 0o600, suffix);
+  }
+});
+
+test('a listener that throws does not undo the write, keep others from hearing, or go unseen', async (t) => {
+  const child = runProgram(
+    t,
+    `
+      process.on('uncaughtException', ({ message }) => console.log('uncaught', message));
+      const storage = await openStorage(process.argv[1], (conversation) => {
+        console.log('told of', conversation);
+        if (conversation === 1) throw new Error('a fault');
+      });
+      const event = { source: 'user', action: 'think', message: '', args: { thought: '' } };
+      await storage.transact(async ({ keys, conversations }) => {
+        await keys.addUser({ id: 'u', name: 'u', createdAt: '', disabledAt: null });
+        const given = { userId: 'u', title: '', trigger: '', createdAt: '', request: '', unfinished: true };
+        const none = { selectedRepository: null, selectedBranch: null, gitProvider: null };
+        for (const id of ['one', 'two']) await conversations.insert({ id, ...given, ...none });
+      });
+      const append = (key) => storage.transact(({ events }) => events.append(key, [event]));
+      await Promise.all([append(1), append(2)]);
+      console.log('stored', (await storage.read.conversations.get(1)).lastEventId);
+      await storage.close();
+    `,
+    temporaryDirectory(t),
+  );
+  assert.ok(child.stdout);
+  const said: string[] = [];
+  for await (const line of createInterface(child.stdout)) said.push(line);
+  assert.deepEqual(said.toSorted(), ['stored 0', 'told of 1', 'told of 2', 'uncaught a fault']);
+});
+
+test('one process holds a data directory, until it ends, however it ends', async (t) => {
+  const directory = temporaryDirectory(t);
+  const lock = lockDataDirectory(directory);
+  assert.throws(() => lockDataDirectory(directory), DataDirectoryInUse);
+
+  const tries = `
+    try { lockDataDirectory(process.argv[1]); process.stdout.write('locked\\n'); setInterval(() => {}, 1000); }
+    catch (error) { process.stdout.write(error.name + '\\n'); }
+  `;
+  const firstLine = async (child: ChildProcess) => {
+    assert.ok(child.stdout);
+    for await (const line of createInterface(child.stdout)) return line;
+    return undefined;
+  };
+  assert.equal(await firstLine(runProgram(t, tries, directory)), 'DataDirectoryInUse');
+  lock.release();
+
+  const child = runProgram(t, tries, directory);
+  assert.equal(await firstLine(child), 'locked');
+  assert.throws(() => lockDataDirectory(directory), DataDirectoryInUse);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  lockDataDirectory(directory).release();
+});
