@@ -4,7 +4,7 @@ import type { ConversationStores } from '../conversations/service.ts';
 import { errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { ConversationGone, Fenced } from '../events/log.ts';
-import type { Log } from '../observe/log.ts';
+import type { Logger } from '../observe/log.ts';
 import type { Transact } from '../transact.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
@@ -25,7 +25,7 @@ export interface DriverOptions {
   transact: Transact<ConversationStores>;
   sandboxes: Sandboxes;
   stretch: Stretch;
-  log: Log;
+  log: Logger;
 }
 
 /** Why a run was ended from outside: it writes no more, and whoever interrupted says what became of it. */
