@@ -37,11 +37,15 @@ export interface KeyStore {
   findUser(name: string): Promise<User | undefined>;
   listUsers(): Promise<User[]>;
   disableUser(id: string, at: string | null): Promise<void>;
+  /** Removes the user with keys, settings, tokens and secrets. Conversations are to be removed before, for their workspaces. */
+  removeUser(id: string): Promise<void>;
   addKey(key: ApiKey, hash: CredentialHash): Promise<void>;
   findKey(hash: CredentialHash): Promise<Credential | undefined>;
   listKeys(userId: string): Promise<ApiKey[]>;
   /** Whether there was such a key; its browser sessions end with it. */
   revokeKey(id: string, at: string): Promise<boolean>;
+  /** Lets a revoked key count again. */
+  restoreKey(id: string): Promise<void>;
   /** `used`: key id → when it was last used. */
   touchKeys(used: ReadonlyMap<string, string>): Promise<void>;
   addSession(

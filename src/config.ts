@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { type HostList, parseHostList } from './egress/host-list.ts';
+import type { SandboxLimits } from './sandbox/sandbox.ts';
+import { Secret } from './secrets/secret.ts';
+import { StartError } from './start-error.ts';
+
+/** All that can be set from outside, read once and frozen. */
+export interface Config {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly dataDir: string;
+  readonly sessionApiKey: Secret | null;
+  /** 32 bytes in base64. */
+  readonly secretKey: Secret | null;
+  readonly sandbox: {
+    readonly kind: 'auto' | 'bubblewrap' | 'unconfined' | 'none';
+    readonly uidBase: number;
+    readonly limits: Readonly<SandboxLimits>;
+    readonly readOnlyPaths: readonly string[];
+    readonly allowHosts: HostList;
+  };
+  readonly allowPrivateHosts: HostList;
+  /** Requests per key and second; 0 for no limit. */
+  readonly rateLimit: number;
+  /** How many conversations are driven at once. */
+  readonly maxRunning: { readonly perUser: number; readonly inAll: number };
+  readonly idleStopSeconds: number;
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+  /** The machine's certificate authorities, for programs in sandboxes; null for their own defaults. */
+  readonly caFile: string | null;
+}
+
+/** What the command line says; it wins over the environment. */
+export interface Overrides {
+  host?: string;
+  port?: string;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+const SANDBOX_KINDS = ['auto', 'bubblewrap', 'unconfined', 'none'] as const;
+
+function integer(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^[0-9]{1,15}$/, `must be an integer from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be an integer from ${min} to ${max}`);
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
+
+const bytes = z
+  .string()
+  .regex(/^[0-9]{1,12}[KMGT]?$/i, 'must be a number of bytes, or one with K, M, G or T: 4G')
+  .transform((text) => {
+    const [, digits, unit = ''] = /^([0-9]+)([KMGT]?)$/i.exec(text) ?? [];
+    return Number(digits) * (UNITS[unit.toUpperCase()] ?? 1);
+  })
+  .refine((value) => value >= 2 ** 20 && Number.isSafeInteger(value), 'must be at least 1M');
+
+const hosts = z.string().transform((text, context): HostList => {
+  const parsed = parseHostList(text);
+  if (parsed.ok) return parsed.list;
+  context.addIssue({ code: 'custom', message: parsed.problem });
+  return z.NEVER;
+});
+
+function list(what: string, isRight: (entry: string) => boolean) {
+  return z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
+    )
+    .refine((entries) => entries.every(isRight), `must be ${what}, separated by commas`);
+}
+
+const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entry).origin === entry;
+
+const isKeyOf32Bytes = (text: string): boolean =>
+  /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, 'base64').length === 32;
+
+const maxRunning = z
+  .string()
+  .regex(/^[0-9]{1,6}(,[0-9]{1,6})?$/, 'must be PER_USER,IN_ALL: 10,100')
+  .transform((text) => {
+    const [perUser = 0, inAll = perUser] = text.split(',').map(Number);
+    return { perUser, inAll };
+  })
+  .refine(
+    ({ perUser, inAll }) => perUser >= 1 && inAll >= perUser,
+    'must be PER_USER,IN_ALL with 1 ≤ PER_USER ≤ IN_ALL',
+  );
+
+/** A variable with its default, as it would be written. `''` means: not set. */
+function variable<T extends z.ZodType<unknown, string>>(schema: T, fallback: string) {
+  return z.string().default(fallback).pipe(schema).meta({ fallback });
+}
+
+function optional<T extends z.ZodType<unknown, string>>(schema: T) {
+  return schema.optional().meta({ fallback: '' });
+}
+
+/** Every variable there is; `docs/configuration.md` lists the same, and a test holds the two together. */
+export const VARIABLES = z.object({
+  HOST: variable(z.string().regex(/^[A-Za-z0-9.:_%-]+$/, 'must be an address or a host name'), '127.0.0.1'),
+  PORT: variable(integer(0, 65_535), '3000'),
+  PARLEY_DATA_DIR: variable(z.string(), '~/.local/share/parley'),
+  SESSION_API_KEY: optional(
+    z.string().regex(/^[\u0021-\u007e]+$/, 'must be printable ASCII without spaces: it is sent in a header'),
+  ),
+  PARLEY_SECRET_KEY: optional(
+    z
+      .string()
+      .refine(isKeyOf32Bytes, 'must be 32 bytes in base64; "openssl rand -base64 32" makes such a key'),
+  ),
+  PARLEY_SANDBOX: variable(
+    z.enum(SANDBOX_KINDS, { error: `must be one of ${SANDBOX_KINDS.join(', ')}` }),
+    'auto',
+  ),
+  PARLEY_SANDBOX_UID_BASE: variable(integer(1_000, 4_000_000_000), '2000000000'),
+  PARLEY_SANDBOX_MEMORY: variable(bytes, '4G'),
+  PARLEY_SANDBOX_PROCESSES: variable(integer(16, 100_000), '512'),
+  PARLEY_SANDBOX_CPUS: variable(
+    z
+      .string()
+      .regex(/^[0-9]{1,4}(\.[0-9]{1,3})?$/, 'must be a number of processors: 2 or 0.5')
+      .transform(Number)
+      .refine((value) => value >= 0.1, 'must be at least 0.1'),
+    '2',
+  ),
+  PARLEY_SANDBOX_DISK: variable(bytes, '10G'),
+  PARLEY_SANDBOX_READ_ONLY_PATHS: variable(list('absolute paths', isAbsolute), ''),
+  PARLEY_SANDBOX_ALLOW_HOSTS: variable(hosts, ''),
+  PARLEY_ALLOW_PRIVATE_HOSTS: variable(hosts, ''),
+  PARLEY_RATE_LIMIT: variable(integer(0, 1_000_000), '100'),
+  PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
+  PARLEY_IDLE_STOP_SECONDS: variable(integer(1, 31_536_000), '3600'),
+  PERMITTED_CORS_ORIGINS: variable(list('origins (https://page.example)', isOrigin), ''),
+  PARLEY_LOG_LEVEL: variable(
+    z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
+    'info',
+  ),
+});
+
+type Name = keyof typeof VARIABLES.shape;
+const NAMES = Object.keys(VARIABLES.shape) as Name[];
+
+/** A shorter session key can be guessed by who can reach the port. */
+export const SHORT_KEY = 16;
+
+/**
+ * Reads the environment; each variable may also stand in a file that `NAME_FILE` names.
+ * @throws StartError that names every variable that is wrong or not known
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env, overrides: Overrides = {}): Config {
+  const problems = unknownVariables(env);
+  const given: Partial<Record<Name, string>> = {};
+  for (const name of NAMES) {
+    const value = textOf(env, name, problems);
+    if (value !== undefined) given[name] = value;
+  }
+  if (overrides.host !== undefined) given.HOST = overrides.host;
+  if (overrides.port !== undefined) given.PORT = overrides.port;
+  const parsed = VARIABLES.safeParse(given);
+  for (const issue of parsed.error?.issues ?? []) problems.push(`${issue.path.join('.')} ${issue.message}`);
+  if (parsed.success && !isLoopback(parsed.data.HOST) && isShort(parsed.data.SESSION_API_KEY)) {
+    problems.push(
+      `SESSION_API_KEY must have at least ${SHORT_KEY} characters when HOST is not loopback, as others can reach the port`,
+    );
+  }
+  if (!parsed.success || problems.length > 0) {
+    throw new StartError(
+      `The configuration is not right:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    );
+  }
+  return freeze(parsed.data, env);
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.[0-9.]+$/.test(host);
+}
+
+export function isShort(key: string | undefined): boolean {
+  return key !== undefined && key.length < SHORT_KEY;
+}
+
+function unknownVariables(env: NodeJS.ProcessEnv): string[] {
+  const known = new Set<string>(NAMES.flatMap((name) => [name, `${name}_FILE`]));
+  return Object.keys(env)
+    .filter((name) => name.startsWith('PARLEY_') && !known.has(name))
+    .map((name) => `${name} is not a known variable; docs/configuration.md lists them all`);
+}
+
+function textOf(env: NodeJS.ProcessEnv, name: Name, problems: string[]): string | undefined {
+  const value = env[name];
+  const file = env[`${name}_FILE`];
+  if (!file) return value === '' ? undefined : value;
+  if (value) {
+    problems.push(`${name} and ${name}_FILE are both given; one of them must go`);
+    return undefined;
+  }
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    problems.push(`${name}_FILE names a file that cannot be read (${why})`);
+    return undefined;
+  }
+}
+
+function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Config {
+  return Object.freeze({
+    host: values.HOST,
+    port: values.PORT,
+    dataDir: absolute(values.PARLEY_DATA_DIR),
+    sessionApiKey: values.SESSION_API_KEY === undefined ? null : new Secret(values.SESSION_API_KEY),
+    secretKey: values.PARLEY_SECRET_KEY === undefined ? null : new Secret(values.PARLEY_SECRET_KEY),
+    sandbox: Object.freeze({
+      kind: values.PARLEY_SANDBOX,
+      uidBase: values.PARLEY_SANDBOX_UID_BASE,
+      limits: Object.freeze({
+        memoryBytes: values.PARLEY_SANDBOX_MEMORY,
+        processes: values.PARLEY_SANDBOX_PROCESSES,
+        cpus: values.PARLEY_SANDBOX_CPUS,
+        diskBytes: values.PARLEY_SANDBOX_DISK,
+      }),
+      readOnlyPaths: Object.freeze(values.PARLEY_SANDBOX_READ_ONLY_PATHS),
+      allowHosts: values.PARLEY_SANDBOX_ALLOW_HOSTS,
+    }),
+    allowPrivateHosts: values.PARLEY_ALLOW_PRIVATE_HOSTS,
+    rateLimit: values.PARLEY_RATE_LIMIT,
+    maxRunning: Object.freeze(values.PARLEY_MAX_RUNNING),
+    idleStopSeconds: values.PARLEY_IDLE_STOP_SECONDS,
+    corsOrigins: Object.freeze(values.PERMITTED_CORS_ORIGINS),
+    logLevel: values.PARLEY_LOG_LEVEL,
+    caFile: env['NODE_EXTRA_CA_CERTS'] || env['SSL_CERT_FILE'] || null,
+  });
+}
+
+function absolute(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : resolve(path);
+}

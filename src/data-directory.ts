@@ -1,0 +1,24 @@
+import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { StartError } from './start-error.ts';
+import { DATABASE_FILE } from './storage/storage.ts';
+
+/**
+ * Makes the data directory when it is missing, and the database file so that only its owner reads it.
+ * @throws StartError when it cannot be written
+ */
+export function prepareDataDirectory(dataDir: string): void {
+  try {
+    // As root, sandboxes run under other users: they must be able to pass through to their workspace.
+    mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    // SQLite gives its other files the mode of this one.
+    closeSync(openSync(join(dataDir, DATABASE_FILE), 'a', 0o600));
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new StartError(
+      `The data directory ${dataDir} cannot be written (${why}). Mend its permissions, or name another in PARLEY_DATA_DIR.`,
+      { cause: error },
+    );
+  }
+}
