@@ -8,7 +8,7 @@ const CONNECT_MS = 10_000;
 const NEXT_ADDRESS_MS = 500;
 
 /** A TCP connection to one of the checked addresses, within 10 s. Rejects with Node's error, or when the signal aborts. */
-export async function connectTo(destination: Destination, signal: AbortSignal): Promise<Socket> {
+export async function connectTo(destination: Destination, signal?: AbortSignal): Promise<Socket> {
   const { host, port, lookup } = destination;
   const socket = connect({
     host,
@@ -24,7 +24,7 @@ export async function connectTo(destination: Destination, signal: AbortSignal): 
 }
 
 /** The same with TLS on it, the certificate checked for the host's name. */
-export async function connectSecurely(destination: Destination, signal: AbortSignal): Promise<Socket> {
+export async function connectSecurely(destination: Destination, signal?: AbortSignal): Promise<Socket> {
   const { host } = destination;
   const socket = await connectTo(destination, signal);
   const secure = connectTls({
@@ -36,9 +36,11 @@ export async function connectSecurely(destination: Destination, signal: AbortSig
   return ready(secure, 'secureConnect', signal);
 }
 
-async function ready<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
+async function ready<S extends Socket>(socket: S, event: string, signal?: AbortSignal): Promise<S> {
   try {
-    await once(socket, event, { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
+    await once(socket, event, {
+      signal: AbortSignal.any([AbortSignal.timeout(CONNECT_MS), ...(signal ? [signal] : [])]),
+    });
     return socket;
   } catch (error) {
     socket.on('error', () => {});

@@ -119,7 +119,7 @@ export class GitHost {
 
   /** A redirect within the provider stays with the gateway; none carries a user name or a password. */
   #locationInside(location: string): string | null {
-    const url = URL.parse(location, this.#base);
+    const url = URL.parse(location, this.#base.href);
     if (!url) return null;
     if (url.origin !== this.#base.origin) {
       [url.username, url.password] = ['', ''];
