@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { httpUrl, line, secretText, text } from './text.ts';
+import { httpUrl, line, secretLine, secretText, text, variableName } from './text.ts';
 
 const server = z.object({
   url: httpUrl(),
-  api_key: secretText().nullish(),
+  api_key: secretLine().nullish(),
   timeout: z.int().min(1).max(3600).nullish().describe('Seconds one call may take.'),
 });
 
@@ -15,12 +15,7 @@ const stdioServer = z.object({
   name: line(255).regex(/^[A-Za-z0-9_-]+$/, 'must consist of letters, digits, "_" and "-"'),
   command: line(1_000).min(1, 'must not be empty'),
   args: z.array(text(10_000)).max(200).nullish(),
-  env: z
-    .record(
-      z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name: letters, digits and "_"'),
-      secretText().nullable(),
-    )
-    .nullish(),
+  env: z.record(variableName(), secretText().nullable()).nullish(),
 });
 
 function unique<T>(of: (server: T) => string, what: string) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mcpConfig, mcpConfigView } from './mcp.ts';
 import { providerTokens } from './providers.ts';
-import { cleared, httpUrl, line, secretText, text } from './text.ts';
+import { cleared, httpUrl, line, secretLine, secretText, text, variableName } from './text.ts';
 import type { Secret } from '../secrets/secret.ts';
 
 export const AGENTS = ['CodeActAgent', 'DummyAgent', 'ReadOnlyAgent'] as const;
@@ -32,22 +32,17 @@ export const secretValue = secretText().refine(
   `must be at least ${MIN_SECRET_LENGTH} characters long: a shorter value could not be hidden in what the agent prints`,
 );
 
-export const secretName = z
-  .string()
-  .max(255)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
-    message: 'must be a variable name: letters, digits and "_", not beginning with a digit',
-  });
-
 /** `"VALUE"`, or `{secret, description}`. */
 const customSecret = z.union([
   secretValue,
   z.object({ secret: secretValue.nullish(), description: text(2_000).nullish() }),
 ]);
 
+export type CustomSecret = z.output<typeof customSecret>;
+
 const secretsStore = z.object({
   provider_tokens: providerTokens.nullish(),
-  custom_secrets: z.record(secretName, customSecret.nullable()).nullish(),
+  custom_secrets: z.record(variableName(), customSecret.nullable()).nullish(),
 });
 export type SecretsStore = z.output<typeof secretsStore>;
 
@@ -71,7 +66,7 @@ export const settingsMembers = {
     .describe('Who rates the risk of an action in confirmation mode; "" or null: nobody.'),
   confirmation_mode: z.boolean().nullish().describe('Risky actions wait for the user.'),
   llm_model: line(255).nullish().describe('provider/model, or a bare name with llm_base_url.'),
-  llm_api_key: secretText()
+  llm_api_key: secretLine()
     .nullish()
     .describe('Goes to the origin of llm_base_url, or to the provider in llm_model.'),
   llm_base_url: z
@@ -85,28 +80,25 @@ export const settingsMembers = {
   secrets_store: secretsStore
     .nullish()
     .describe('Provider tokens and custom secrets, merged entry by entry.'),
-  enable_default_condenser: z
-    .boolean()
-    .default(true)
-    .describe('Summarise old history instead of dropping it.'),
-  enable_sound_notifications: z.boolean().default(false).describe('The page plays a sound.'),
+  enable_default_condenser: z.boolean().nullish().describe('Summarise old history instead of dropping it.'),
+  enable_sound_notifications: z.boolean().nullish().describe('The page plays a sound.'),
   enable_proactive_conversation_starters: z
     .boolean()
-    .default(true)
+    .nullish()
     .describe('Offer tasks found at the providers.'),
-  enable_solvability_analysis: z.boolean().default(true).describe('Judge an issue before working on it.'),
+  enable_solvability_analysis: z.boolean().nullish().describe('Judge an issue before working on it.'),
   user_consents_to_analytics: z.boolean().nullish().describe('Nothing is sent unless this is true.'),
   sandbox_base_container_image: line(500).nullish().describe('Image a container sandbox is built from.'),
   sandbox_runtime_container_image: line(500).nullish().describe('Ready image of a container sandbox; wins.'),
   mcp_config: mcpConfig.nullish().describe('MCP servers whose tools the agent gets.'),
-  search_api_key: secretText()
+  search_api_key: secretLine()
     .refine(
       (key) => key.unwrap() === '' || key.unwrap().startsWith('tvly-'),
       'must be a Tavily key: it begins with tvly-',
     )
     .nullish()
     .describe('Key of the web search (Tavily).'),
-  sandbox_api_key: secretText().nullish().describe('Key of a remote sandbox host.'),
+  sandbox_api_key: secretLine().nullish().describe('Key of a remote sandbox host.'),
   max_budget_per_task: z
     .number()
     .min(0)
@@ -118,14 +110,49 @@ export const settingsMembers = {
   git_user_email: line(320).nullish().describe('Author address of commits.'),
 } as const;
 
-/** Body of `POST /api/settings`. Unknown members are dropped here and named in the reply. */
-export const settingsBody = z.object(settingsMembers);
+/** What a member is when it is omitted or null in a POST. All others then have no default: they stay, or are unset. */
+export const SETTINGS_DEFAULTS = {
+  enable_default_condenser: true,
+  enable_sound_notifications: false,
+  enable_proactive_conversation_starters: true,
+  enable_solvability_analysis: true,
+} as const;
+
+/** Body of `PATCH /api/settings`: it changes only what it names. Unknown members are dropped and named in the reply. */
+export const settingsPatch = z.object(settingsMembers);
+export type SettingsPatch = z.output<typeof settingsPatch>;
+
+/** Body of `POST /api/settings`: the same, with the four defaults. */
+export const settingsBody = z.object({
+  ...settingsMembers,
+  enable_default_condenser: settingsMembers.enable_default_condenser.default(
+    SETTINGS_DEFAULTS.enable_default_condenser,
+  ),
+  enable_sound_notifications: settingsMembers.enable_sound_notifications.default(
+    SETTINGS_DEFAULTS.enable_sound_notifications,
+  ),
+  enable_proactive_conversation_starters: settingsMembers.enable_proactive_conversation_starters.default(
+    SETTINGS_DEFAULTS.enable_proactive_conversation_starters,
+  ),
+  enable_solvability_analysis: settingsMembers.enable_solvability_analysis.default(
+    SETTINGS_DEFAULTS.enable_solvability_analysis,
+  ),
+});
 export type SettingsBody = z.output<typeof settingsBody>;
 
 export const settingsReply = z.object({
   message: z.literal('Settings stored'),
   ignored: z.array(z.string()).optional().describe('Members of the request that are not known.'),
 });
+export type SettingsReply = z.output<typeof settingsReply>;
+
+/** What GET adds to the members. A client that posts it back is not told that it was ignored. */
+export const READ_ONLY_MEMBERS = [
+  'provider_tokens_set',
+  'llm_api_key_set',
+  'search_api_key_set',
+  'sandbox_api_key_set',
+] as const;
 
 const setFlag = z.boolean().describe('Whether such a key is stored.');
 

@@ -31,6 +31,24 @@ export function secretText(max = 10_000) {
     .transform((value) => new Secret(value));
 }
 
+/** A {@link secretText} that is sent in a header: one line. */
+export function secretLine(max = 10_000) {
+  return line(max)
+    .meta({ format: 'password', writeOnly: true })
+    .transform((value) => new Secret(value));
+}
+
+/** The name of an environment variable. `__proto__` is one too, but not a member that objects can have. */
+export function variableName() {
+  return z
+    .string()
+    .max(255, 'must be at most 255 characters long')
+    .regex(
+      /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/,
+      'must be a variable name: letters, digits and "_", not beginning with a digit',
+    );
+}
+
 /** An absolute http or https address without a user name or password in it. */
 export function httpUrl(max = 2_000) {
   return line(max).refine(isHttpUrl, 'must be an absolute http or https URL without a user name or password');

@@ -1,7 +1,11 @@
-import type { ProviderName } from '../contract/providers.ts';
+import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
 import type { AGENTS } from '../contract/settings.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { Secret } from '../secrets/secret.ts';
+import { modelKeyDestination } from './destinations.ts';
+import { type PlainMembers, SECRET_PATHS, type SettingsDocument } from './document.ts';
+import type { SecretSeal } from './secret-draft.ts';
+import type { BoundSecret } from './store.ts';
 
 /** A token that may be sent to its provider at its host, and nowhere else. */
 export interface RunToken {
@@ -32,4 +36,62 @@ export interface RunSettings {
   resourceFactor: number;
   /** All that must never be seen in an event, an answer or a log. */
   liveSecrets: readonly Secret[];
+}
+
+/** V0's limit for users who set none. */
+const DEFAULT_MAX_ITERATIONS = 500;
+const DEFAULT_IDENTITY = { name: 'Parley', email: 'parley@localhost' };
+
+/** Opens what is stored for a run. */
+export function runSettingsOf(
+  { members, tokens, customSecrets }: SettingsDocument,
+  secrets: Readonly<Record<string, BoundSecret>>,
+  seal: SecretSeal,
+): RunSettings {
+  const open = new Map(Object.entries(secrets).map(([path, bound]) => [path, seal.open(path, bound)]));
+  const set = members ?? {};
+  return {
+    agent: set.agent || 'CodeActAgent',
+    language: set.language ?? '',
+    maxIterations: set.max_iterations ?? DEFAULT_MAX_ITERATIONS,
+    maxBudget: set.max_budget_per_task || null,
+    model: modelOf(set, secrets['llm_api_key'], open.get('llm_api_key')),
+    customSecrets: Object.fromEntries(
+      customSecrets.flatMap(({ name, description }) => {
+        const secret = open.get(SECRET_PATHS.custom(name));
+        return secret ? [[name, { secret, description }]] : [];
+      }),
+    ),
+    tokens: PROVIDERS.flatMap((provider) => {
+      const entry = tokens[provider];
+      const token = open.get(SECRET_PATHS.token(provider));
+      return entry && token ? [{ provider, host: entry.host, login: entry.login, token }] : [];
+    }),
+    identity: identityOf(set),
+    resourceFactor: set.remote_runtime_resource_factor ?? 1,
+    liveSecrets: [...open.values()],
+  };
+}
+
+/** The key goes along only where it is bound to: settings that say otherwise were not written by us. */
+function modelOf(
+  set: PlainMembers,
+  bound: BoundSecret | undefined,
+  key: Secret | undefined,
+): ModelSettings | null {
+  if (!set.llm_model) return null;
+  const goesThere = bound?.destination === modelKeyDestination(set);
+  return {
+    name: set.llm_model,
+    baseUrl: set.llm_base_url || null,
+    apiKey: key && goesThere ? key : null,
+  };
+}
+
+/** Git's own members first; else a verified address of the user's. */
+function identityOf(set: PlainMembers): RunSettings['identity'] {
+  const verified = set.email_verified === true ? set.email : undefined;
+  const email = set.git_user_email ?? verified ?? DEFAULT_IDENTITY.email;
+  const name = set.git_user_name ?? verified?.split('@', 1)[0] ?? DEFAULT_IDENTITY.name;
+  return { name, email };
 }

@@ -1,0 +1,141 @@
+import type { SecretChange, SecretList, NewSecret } from '../contract/secrets.ts';
+import type { ProviderTokensBody, TokenStatus } from '../contract/providers.ts';
+import type { SettingsBody, SettingsPatch, SettingsView } from '../contract/settings.ts';
+import { ServiceError } from '../errors.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { Transact } from '../transact.ts';
+import { addSecret, changeSecret, removeSecret } from './custom-secrets.ts';
+import { EMPTY_DOCUMENT, type SettingsDocument } from './document.ts';
+import { mergeSettings, replaceSettings } from './merge-settings.ts';
+import { askProviders, mergeProviderTokens, statusesOf } from './provider-tokens.ts';
+import { type RunSettings, runSettingsOf } from './run-settings.ts';
+import { SecretDraft, SecretSeal } from './secret-draft.ts';
+import type { BoundSecret, SettingsStore } from './store.ts';
+import { viewOf } from './view.ts';
+
+export interface SettingsServiceOptions {
+  read: SettingsStore;
+  transact: Transact<{ settings: SettingsStore }>;
+  vault: Vault;
+  /** For asking git providers about tokens, at hosts that users name. */
+  fetch: typeof globalThis.fetch;
+}
+
+/** What one user has stored, with the secrets beside it. */
+interface Loaded {
+  document: SettingsDocument;
+  secrets: Record<string, BoundSecret>;
+}
+
+/** A change of what is stored; the secrets go through the draft. */
+type Change = (document: SettingsDocument, draft: SecretDraft) => SettingsDocument;
+
+/**
+ * The settings, provider tokens and custom secrets of each user: one row, written in one transaction. Every method
+ * that changes something resolves when it is on disk, and throws `secret_destination_changed` rather than let a
+ * stored secret go elsewhere.
+ */
+export class SettingsService {
+  readonly #read: SettingsStore;
+  readonly #transact: Transact<{ settings: SettingsStore }>;
+  readonly #vault: Vault;
+  readonly #fetch: typeof globalThis.fetch;
+
+  constructor({ read, transact, vault, fetch }: SettingsServiceOptions) {
+    this.#read = read;
+    this.#transact = transact;
+    this.#vault = vault;
+    this.#fetch = fetch;
+  }
+
+  /** POST: what is omitted stays, but for the four members that then take their default. */
+  async store(userId: string, body: SettingsBody): Promise<void> {
+    await this.#change(userId, (document, draft) => replaceSettings(document, body, draft));
+  }
+
+  /** PATCH: what is omitted stays. */
+  async patch(userId: string, body: SettingsPatch): Promise<void> {
+    await this.#change(userId, (document, draft) => mergeSettings(document, body, draft));
+  }
+
+  /** @throws ServiceError settings_not_found before the first POST or PATCH */
+  async read(userId: string): Promise<SettingsView> {
+    const { document, secrets } = await load(this.#read, userId);
+    if (document.members) return viewOf(document, document.members, secrets);
+    throw new ServiceError('settings_not_found', 'No settings are stored yet: POST /api/settings first.');
+  }
+
+  /** What a run needs, secrets open. Defaults alone when nothing is stored. */
+  async snapshot(userId: string): Promise<RunSettings> {
+    const { document, secrets } = await load(this.#read, userId);
+    return runSettingsOf(document, secrets, new SecretSeal(this.#vault, userId));
+  }
+
+  /**
+   * Stores tokens after asking the provider of each new one whose it is.
+   * @returns how each provider that was named stands now
+   * @throws ServiceError provider_token_refused: then nothing of the request is stored
+   */
+  async storeProviderTokens(
+    userId: string,
+    body: ProviderTokensBody,
+    signal: AbortSignal,
+  ): Promise<Record<string, TokenStatus>> {
+    const before = await load(this.#read, userId);
+    const answers = await askProviders(
+      before.document.tokens,
+      body.provider_tokens ?? {},
+      this.#fetch,
+      signal,
+    );
+    const { tokens } = await this.#change(userId, (document, draft) =>
+      mergeProviderTokens(document, body, answers, draft),
+    );
+    return statusesOf(tokens, body.provider_tokens ?? {}, answers);
+  }
+
+  async unsetProviderTokens(userId: string): Promise<void> {
+    await this.#change(userId, (document, draft) => {
+      draft.removeAll('secrets_store.provider_tokens.');
+      return { ...document, tokens: {} };
+    });
+  }
+
+  async customSecrets(userId: string): Promise<SecretList> {
+    const { document } = await load(this.#read, userId);
+    return { custom_secrets: [...document.customSecrets] };
+  }
+
+  /** @throws ServiceError secret_exists */
+  async addSecret(userId: string, secret: NewSecret): Promise<void> {
+    await this.#change(userId, (document, draft) => addSecret(document, secret, draft));
+  }
+
+  /** @throws ServiceError secret_not_found, secret_exists when the new name is taken */
+  async changeSecret(userId: string, name: string, change: SecretChange): Promise<void> {
+    await this.#change(userId, (document, draft) => changeSecret(document, name, change, draft));
+  }
+
+  /** @throws ServiceError secret_not_found */
+  async removeSecret(userId: string, name: string): Promise<void> {
+    await this.#change(userId, (document, draft) => removeSecret(document, name, draft));
+  }
+
+  async #change(userId: string, change: Change): Promise<SettingsDocument> {
+    const seal = new SecretSeal(this.#vault, userId);
+    return await this.#transact(async ({ settings }) => {
+      const stored = await load(settings, userId);
+      const draft = new SecretDraft(stored.secrets, seal);
+      const document = change(stored.document, draft);
+      await settings.save(userId, { document: { ...document }, secrets: draft.finish() });
+      return document;
+    });
+  }
+}
+
+async function load(store: SettingsStore, userId: string): Promise<Loaded> {
+  const stored = await store.load(userId);
+  if (!stored) return { document: EMPTY_DOCUMENT, secrets: {} };
+  // Only #change writes documents, and only this form.
+  return { document: stored.document as unknown as SettingsDocument, secrets: stored.secrets };
+}
