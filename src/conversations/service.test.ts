@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startConversations, type TestConversations } from '../../test/support/conversations.ts';
+import { Secret } from '../secrets/secret.ts';
+import { canonicalRequest, checkRequest, storedRequest, workplace } from './request.ts';
+
+const messages = async (c: TestConversations, id: string): Promise<string[]> =>
+  (await c.events(id)).flatMap((event) =>
+    'action' in event && event.action === 'message' ? [event.args.content] : [],
+  );
+
+describe('create or join', () => {
+  let c: TestConversations;
+  before(async () => {
+    c = await startConversations();
+    c.agent = async ({ journal }) => {
+      await journal.read(0, 1000);
+      return { kind: 'finished' };
+    };
+  });
+  after(() => c.close());
+
+  it('appends nothing when the same request comes again, and starts what was stopped', async () => {
+    const body = { conversation_id: 'same', initial_user_msg: 'hello', image_urls: [] };
+    await c.service.create(c.principal, body);
+    await c.service.create(c.principal, {
+      conversation_id: 'same',
+      initial_user_msg: 'hello',
+      repository: '',
+    });
+    assert.deepEqual(await messages(c, 'same'), ['hello']);
+    await c.until('same', (view) => view.status === 'RUNNING');
+    await c.service.stop(c.principal, 'same');
+    const again = await c.service.create(c.principal, body);
+    assert.equal(again.conversation_status, 'STARTING');
+    assert.deepEqual(await messages(c, 'same'), ['hello']);
+  });
+
+  it('appends the message of another request with the same id, and starts what was stopped', async () => {
+    await c.service.create(c.principal, { conversation_id: 'join', initial_user_msg: 'one' });
+    await c.until('join', (view) => view.status === 'RUNNING');
+    await c.service.stop(c.principal, 'join');
+    const joined = await c.service.create(c.principal, { conversation_id: 'join', initial_user_msg: 'two' });
+    assert.equal(joined.conversation_status, 'STARTING');
+    assert.deepEqual(await messages(c, 'join'), ['one', 'two']);
+    await c.service.create(c.principal, { conversation_id: 'join' });
+    assert.deepEqual(await messages(c, 'join'), ['one', 'two']);
+  });
+
+  it('creates once for one Idempotency-Key, and anew for another', async () => {
+    const one = await c.service.create(c.principal, { initial_user_msg: 'x' }, 'key-1');
+    const again = await c.service.create(c.principal, { initial_user_msg: 'x' }, 'key-1');
+    const other = await c.service.create(c.principal, { initial_user_msg: 'x' }, 'key-2');
+    assert.equal(again.conversation_id, one.conversation_id);
+    assert.notEqual(other.conversation_id, one.conversation_id);
+    assert.match(one.conversation_id, /^[0-9a-f]{32}$/);
+  });
+
+  it('is once even when twenty ask at the same time', async () => {
+    const body = { conversation_id: 'race', initial_user_msg: 'only once' };
+    const replies = await Promise.all(Array.from({ length: 20 }, () => c.service.create(c.principal, body)));
+    assert.equal(new Set(replies.map(({ conversation_id }) => conversation_id)).size, 1);
+    assert.deepEqual(await messages(c, 'race'), ['only once']);
+  });
+
+  it('shows nothing of one user to another, and lets both use the same id', async () => {
+    const bob = await c.addUser('bob');
+    await c.service.create(c.principal, { conversation_id: 'mine', initial_user_msg: 'private' });
+    for (const ask of [
+      () => c.service.get(bob, 'mine'),
+      () => c.service.start(bob, 'mine'),
+      () => c.service.stop(bob, 'mine'),
+      () => c.service.remove(bob, 'mine'),
+      () => c.service.rename(bob, 'mine', 'x'),
+      () => c.service.message(bob, 'mine', { content: 'x' }),
+      () => c.service.changeAgentState(bob, 'mine', 'stopped'),
+      () => c.service.events(bob, 'mine', { from: 0, limit: 1, maxBytes: 1 }),
+    ]) {
+      await assert.rejects(ask(), { code: 'conversation_not_found' });
+    }
+    await c.service.create(bob, { conversation_id: 'mine', initial_user_msg: "bob's" });
+    assert.deepEqual(await messages(c, 'mine'), ['private']);
+    const { results } = await c.service.list(bob, { limit: 100 });
+    assert.equal(results.length, 1);
+  });
+
+  it('lists newest first, page after page, hiding nothing', async () => {
+    const carol = await c.addUser('carol');
+    for (let n = 0; n < 7; n += 1) await c.service.create(carol, { conversation_id: `c${n}` });
+    const seen: string[] = [];
+    let before: number | undefined;
+    for (;;) {
+      const page = await c.service.list(carol, { limit: 3, ...(before !== undefined && { before }) });
+      seen.push(...page.results.map(({ conversation_id }) => conversation_id));
+      if (page.next === null) break;
+      before = page.next;
+    }
+    assert.deepEqual(seen, ['c6', 'c5', 'c4', 'c3', 'c2', 'c1', 'c0']);
+  });
+});
+
+describe('a creation request', () => {
+  it('is stored with its secrets in clear, and comes back as it was validated', () => {
+    const body = {
+      repository: 'acme/app',
+      initial_user_msg: '',
+      mcp_config: { shttp_servers: [{ url: 'https://mcp.example/x', api_key: new Secret('mcp-key-1') }] },
+      conversation_id: 'not part of it',
+    };
+    const text = canonicalRequest(body);
+    assert.equal(
+      text.unwrap(),
+      '{"mcp_config":{"shttp_servers":[{"api_key":"mcp-key-1","url":"https://mcp.example/x"}]},"repository":"acme/app"}',
+    );
+    assert.equal(storedRequest(text).mcp_config?.shttp_servers?.[0]?.api_key?.unwrap(), 'mcp-key-1');
+  });
+
+  it('names each member that does not go with a replay', () => {
+    assert.throws(
+      () => checkRequest({ replay_json: '[]', initial_user_msg: 'x', image_urls: ['data:image/x'] }),
+      {
+        errors: [
+          { loc: ['body', 'initial_user_msg'], msg: 'cannot be given with replay_json', type: 'value_error' },
+          { loc: ['body', 'image_urls'], msg: 'cannot be given with replay_json', type: 'value_error' },
+        ],
+      },
+    );
+    for (const replay_json of ['{', '{}', '1', '[1]', '{"trajectory":1}', 'null']) {
+      assert.throws(() => checkRequest({ replay_json }), { code: 'invalid_request' }, replay_json);
+    }
+    checkRequest({ replay_json: '{"trajectory":[{"action":"message"}]}' });
+  });
+
+  it('works where its task says, unless it names a repository itself', () => {
+    const task = {
+      git_provider: 'gitlab',
+      task_type: 'OPEN_ISSUE',
+      repo: 'g/p',
+      issue_number: 1,
+      title: 't',
+    } as const;
+    assert.deepEqual(workplace({ suggested_task: task }), {
+      repository: 'g/p',
+      provider: 'gitlab',
+      branch: null,
+      trigger: 'suggested_task',
+    });
+    assert.equal(workplace({ suggested_task: task, repository: 'a/b' }).repository, 'a/b');
+    assert.equal(workplace({ create_microagent: { repo: 'm/a' } }).trigger, 'microagent_management');
+  });
+});

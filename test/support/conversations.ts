@@ -1,0 +1,165 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import type { AgentContext, AgentOutcome } from '../../src/agent/context.ts';
+import { createKey, ensureUser } from '../../src/auth/keys.ts';
+import type { Principal } from '../../src/auth/principal.ts';
+import { ConversationService } from '../../src/conversations/service.ts';
+import { stateChanged, userMessage } from '../../src/events/build.ts';
+import type { Event } from '../../src/events/event.ts';
+import { Subscriptions } from '../../src/live/subscriptions.ts';
+import { Driver } from '../../src/runs/driver.ts';
+import { InProcessQueue } from '../../src/runs/queue.ts';
+import { Sandboxes } from '../../src/runs/sandboxes.ts';
+import { stretchWith } from '../../src/runs/stretch.ts';
+import { Sweep } from '../../src/runs/sweep.ts';
+import type { SandboxProvider } from '../../src/sandbox/sandbox.ts';
+import { Secret } from '../../src/secrets/secret.ts';
+import { Vault } from '../../src/secrets/vault.ts';
+import type { RunSettings } from '../../src/settings/run-settings.ts';
+import { openStorage, type Storage } from '../../src/storage/storage.ts';
+
+export type Agent = (context: AgentContext) => Promise<AgentOutcome>;
+
+/** Conversations over a real database, driven by an agent and in a sandbox that the test brings. */
+export interface TestConversations {
+  service: ConversationService;
+  driver: Driver;
+  sweep: Sweep;
+  subscriptions: Subscriptions;
+  storage: Storage;
+  principal: Principal;
+  /** What the next runs do. */
+  agent: Agent;
+  settings: RunSettings;
+  addUser(name: string): Promise<Principal>;
+  events(id: string): Promise<Event[]>;
+  /** Resolves when the conversation is as asked. */
+  until(id: string, is: (view: Awaited<ReturnType<ConversationService['get']>>) => boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SETTINGS: RunSettings = {
+  agent: 'CodeActAgent',
+  language: '',
+  maxIterations: 100,
+  maxBudget: null,
+  model: { name: 'openai/test', baseUrl: null, apiKey: null },
+  customSecrets: {},
+  tokens: [],
+  identity: { name: 'Parley', email: 'parley@localhost' },
+  resourceFactor: 1,
+  liveSecrets: [new Secret('a-live-secret')],
+};
+
+/** A place without commands: a conversation that needs one finds out why. */
+export const NO_SANDBOX: SandboxProvider = {
+  report: {
+    kind: 'none',
+    ok: false,
+    reason: 'none in this test',
+    checks: [],
+    limits: { memory: 'none', processes: 'none', cpu: 'none', disk: 'none' },
+  },
+  open: () => Promise.reject(new Error('no sandbox in this test')),
+  discard: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+export async function startConversations(
+  options: { provider?: SandboxProvider; limits?: { perUser: number; total: number } } = {},
+): Promise<TestConversations> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-runs-'));
+  const vault = new Vault(randomBytes(32));
+  let published: Subscriptions | undefined;
+  const storage = await openStorage(dataDir, (key, events) => published?.publish(key, events));
+  const subscriptions = new Subscriptions(storage.read.events);
+  published = subscriptions;
+  const sandboxes = new Sandboxes({
+    provider: options.provider ?? NO_SANDBOX,
+    directory: join(dataDir, 'workspaces'),
+    most: 10,
+  });
+  const { read, transact } = storage;
+  const hide = (text: string): string => text.replaceAll('a-live-secret', '<secret_hidden>');
+  const driver = new Driver({
+    read,
+    transact,
+    sandboxes,
+    log: pino({ level: 'silent' }),
+    stretch: stretchWith({
+      read,
+      transact,
+      vault,
+      sandboxes,
+      limits: { memoryBytes: 2 ** 30, processes: 100, cpus: 1, diskBytes: 2 ** 30 },
+      snapshot: () => Promise.resolve(test.settings),
+      resolveModel: ({ name }) => ({
+        name,
+        key: null,
+        fetch,
+        open: () => Promise.reject(new Error('no model in this test')),
+      }),
+      runAgent: (context) => test.agent(context),
+      redactor: () => hide,
+      notify: (key, status) => subscriptions.notify(key, status),
+    }),
+  });
+  const queue = new InProcessQueue((key) => driver.drive(key), options.limits ?? { perUser: 10, total: 100 });
+  const sweep = new Sweep({ read, transact, queue, drives: (key) => driver.drives(key) });
+  const service = new ConversationService({
+    read,
+    transact,
+    vault,
+    watchers: subscriptions,
+    drivers: {
+      offer: (hint) => queue.offer(hint),
+      interrupt: (key, generation) => driver.interrupt(key, generation),
+      release: (key) => sandboxes.close(key),
+      discard: (key) => sandboxes.discard(key),
+    },
+    opening: (id, request) => ({
+      title: `Conversation ${id.slice(0, 5)}`,
+      events: [
+        stateChanged('loading'),
+        ...(request.initial_user_msg ? [userMessage(request.initial_user_msg)] : []),
+      ],
+    }),
+    redactor: () => Promise.resolve((event) => JSON.parse(hide(JSON.stringify(event)))),
+  });
+  const addUser = (name: string): Promise<Principal> =>
+    storage.transact(async ({ keys }) => {
+      const user = await ensureUser(keys, name);
+      await createKey(keys, user, { label: 'test', expiresAt: null });
+      return { userId: user.id, userName: name, keyId: 'key' };
+    });
+  const test: TestConversations = {
+    service,
+    driver,
+    sweep,
+    subscriptions,
+    storage,
+    principal: await addUser('default'),
+    agent: () => Promise.resolve({ kind: 'waiting' }),
+    settings: SETTINGS,
+    addUser,
+    events: async (id) => {
+      const stored = await service.events(test.principal, id, { from: 0, limit: 1000, maxBytes: 1e9 });
+      return stored.map(({ json }) => JSON.parse(json));
+    },
+    until: async (id, is) => {
+      while (!is(await service.get(test.principal, id)))
+        await new Promise((resolve) => setTimeout(resolve, 2));
+    },
+    close: async () => {
+      await driver.close();
+      await queue.close();
+      subscriptions.close();
+      await storage.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+  return test;
+}
