@@ -1,0 +1,58 @@
+import type { ConversationBody } from '../contract/conversations.ts';
+import { stateChanged, userMessage } from '../events/build.ts';
+import type { NewEvent } from '../events/event.ts';
+import { microagentPrompt, providerCalled, suggestedTaskPrompt } from './prompts/suggested-task.ts';
+
+const MAX_TITLE = 50;
+
+/** What a new conversation is called, and its first events: to be written with its row. */
+export function openingEvents(id: string, request: ConversationBody): { title: string; events: NewEvent[] } {
+  const text = firstWords(request);
+  const images = request.image_urls ?? [];
+  const says = text !== '' || images.length > 0;
+  return {
+    title: titleFor(id, request, text),
+    events: [stateChanged('loading'), ...(says ? [userMessage(text, images)] : [])],
+  };
+}
+
+/** The text of the first message: the user's own, or the prompt for the task. Empty when there is none. */
+function firstWords({ initial_user_msg, suggested_task, create_microagent }: ConversationBody): string {
+  if (suggested_task) {
+    const prompt = suggestedTaskPrompt(suggested_task);
+    return initial_user_msg ? `${prompt}\n\nThe user adds:\n${initial_user_msg}` : prompt;
+  }
+  if (initial_user_msg) return initial_user_msg;
+  if (!create_microagent) return '';
+  const { repo, title, git_provider } = create_microagent;
+  return microagentPrompt(repo, title ?? null, git_provider ? providerCalled(git_provider) : null);
+}
+
+function titleFor(id: string, request: ConversationBody, text: string): string {
+  const task = request.suggested_task;
+  if (task) return titleOf(`${task.title} #${task.issue_number}`) ?? defaultTitle(id);
+  const { create_microagent: microagent, initial_user_msg: message } = request;
+  if (microagent && !message) {
+    return titleOf(`Microagent: ${microagent.title || microagent.repo}`) ?? defaultTitle(id);
+  }
+  return titleOf(text) ?? defaultTitle(id);
+}
+
+export function defaultTitle(id: string): string {
+  return `Conversation ${id.slice(0, 5)}`;
+}
+
+/** The first line that says something, at most 50 characters; null when there is none. */
+export function titleOf(text: string): string | null {
+  const line = text
+    .split('\n', 50)
+    .map((part) => part.replaceAll(/\s+/g, ' ').trim())
+    .find((part) => /[\p{L}\p{N}]/u.test(part));
+  if (line === undefined) return null;
+  const characters = Array.from(line.slice(0, 4 * MAX_TITLE));
+  if (characters.length <= MAX_TITLE && line.length <= 4 * MAX_TITLE) return line;
+  return `${characters
+    .slice(0, MAX_TITLE - 1)
+    .join('')
+    .trimEnd()}…`;
+}

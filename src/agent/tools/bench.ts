@@ -1,0 +1,16 @@
+import type { NewEvent } from '../../events/event.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { EditMemory } from './edit-memory.ts';
+import type { TaskMemory } from './task-tracker.ts';
+
+/** What actions are carried out with. */
+export interface Bench {
+  /** @throws ServiceError sandbox_unavailable */
+  sandbox(): Promise<Sandbox>;
+  signal: AbortSignal;
+  edits: EditMemory;
+  tasks: TaskMemory;
+}
+
+/** What came of an action, without its `cause`. */
+export type Result = NewEvent;

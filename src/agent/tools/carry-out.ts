@@ -1,0 +1,26 @@
+import { isAction, type ActionEvent } from '../../events/event.ts';
+import { errorObservation } from '../../events/build.ts';
+import type { Bench, Result } from './bench.ts';
+import { editFile } from './edit.ts';
+import { runCommand } from './shell.ts';
+import { trackTasks } from './task-tracker.ts';
+import { noteThought } from './think.ts';
+import { readFile } from './view.ts';
+
+/** Whether doing it twice differs from doing it once: such an action is marked as started before it is begun. */
+export function hasEffect(action: { action: string }): boolean {
+  return !['think', 'task_tracking', 'read', 'finish'].includes(action.action);
+}
+
+/**
+ * Does what an action says, by the action alone, so that what a user sees and confirms is what happens.
+ * @throws ServiceError sandbox_unavailable
+ */
+export async function carryOut(action: ActionEvent, bench: Bench): Promise<Result> {
+  if (isAction(action, 'run')) return await runCommand(action, bench);
+  if (isAction(action, 'read')) return await readFile(action, bench);
+  if (isAction(action, 'edit')) return await editFile(action, bench);
+  if (isAction(action, 'think')) return noteThought();
+  if (isAction(action, 'task_tracking')) return trackTasks(action, bench.tasks);
+  return errorObservation(`Nothing here carries out the action ${action.action}.`, 'AGENT_ERROR');
+}

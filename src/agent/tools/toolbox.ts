@@ -1,0 +1,33 @@
+import type { ToolSet } from 'ai';
+import { z } from 'zod';
+
+import type { AGENTS } from '../../contract/settings.ts';
+import { strReplaceEditor, view } from './editor.ts';
+import { finish } from './finish.ts';
+import { glob, grep } from './search.ts';
+import { executeBash } from './shell.ts';
+import { taskTracker } from './task-tracker.ts';
+import { think } from './think.ts';
+import type { Tool } from './tool.ts';
+
+/** What each agent may call. */
+export const TOOLBOX: Readonly<Record<(typeof AGENTS)[number], readonly Tool[]>> = {
+  CodeActAgent: [executeBash, strReplaceEditor, think, taskTracker, finish],
+  ReadOnlyAgent: [grep, glob, view, think, finish],
+  DummyAgent: [],
+};
+
+/** As the model is offered them. */
+export function toolSet(tools: readonly Tool[]): ToolSet {
+  return Object.fromEntries(
+    tools.map(({ name, description, input }) => [name, { description, inputSchema: input }]),
+  );
+}
+
+/** As the `system` event shows them: functions in OpenAI's form, as V0 has them. */
+export function toolsShown(tools: readonly Tool[]): unknown[] {
+  return tools.map(({ name, description, input }) => {
+    const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' });
+    return { type: 'function', function: { name, description, parameters } };
+  });
+}
