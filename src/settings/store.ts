@@ -1,4 +1,3 @@
-import type { ProviderName } from '../contract/providers.ts';
 import type { Sealed } from '../secrets/vault.ts';
 
 /** A sealed secret and the destination it is bound to. */
@@ -13,32 +12,8 @@ export interface StoredSettings {
   secrets: Record<string, BoundSecret>;
 }
 
-export interface StoredToken {
-  provider: ProviderName;
-  /** As it was given; "" for the provider's own host. */
-  host: string;
-  accountId: string | null;
-  status: 'verified' | 'unverified';
-  login: string | null;
-  secret: BoundSecret;
-}
-
-export interface StoredCustomSecret {
-  name: string;
-  description: string;
-  secret: BoundSecret;
-}
-
-/** One user's settings, provider tokens and custom secrets. */
+/** One user's settings, provider tokens and custom secrets, as one document. */
 export interface SettingsStore {
   load(userId: string): Promise<StoredSettings | undefined>;
   save(userId: string, settings: StoredSettings): Promise<void>;
-  tokens(userId: string): Promise<StoredToken[]>;
-  saveToken(userId: string, token: StoredToken): Promise<void>;
-  removeTokens(userId: string): Promise<void>;
-  removeToken(userId: string, provider: ProviderName): Promise<void>;
-  customSecrets(userId: string): Promise<StoredCustomSecret[]>;
-  saveCustomSecret(userId: string, secret: StoredCustomSecret): Promise<void>;
-  /** Whether there was one. */
-  removeCustomSecret(userId: string, name: string): Promise<boolean>;
 }

@@ -16,17 +16,6 @@ export interface Schema {
   };
   browser_sessions: { hash: string; key_id: string; created_at: string; expires_at: string };
   settings: { user_id: string; document: string; secrets: string };
-  provider_tokens: {
-    user_id: string;
-    provider: string;
-    host: string;
-    account_id: string | null;
-    status: string;
-    login: string | null;
-    sealed: string;
-    destination: string;
-  };
-  custom_secrets: { user_id: string; name: string; description: string; sealed: string; destination: string };
   conversations: {
     key: Generated<number>;
     id: string;

@@ -105,6 +105,41 @@ export const keyStoreFacts: Facts = {
     assert.equal(await transact(({ keys }) => keys.revokeKey('nothing', LATER)), false);
   },
 
+  'a revoked key can be restored': async (under) => {
+    const { transact, read } = under.storage;
+    const userId = await addUser(under);
+    const keyIds = ['restored', 'revoked'];
+    for (const id of keyIds) await addKey(under, userId, { id });
+    for (const id of keyIds) await transact(({ keys }) => keys.revokeKey(id, LATER));
+    await transact(({ keys }) => keys.restoreKey('restored'));
+    assert.equal((await read.keys.findKey('hash of restored'))?.revokedAt, null);
+    assert.equal((await read.keys.findKey('hash of revoked'))?.revokedAt, LATER);
+  },
+
+  'a removed user leaves no keys, sessions or settings, and others keep theirs': async (under) => {
+    const { transact, read } = under.storage;
+    const users = [await addUser(under, 'ann'), await addUser(under, 'bob')];
+    for (const userId of users) {
+      await addKey(under, userId, { id: `key of ${userId}` });
+      await transact(async ({ keys, settings }) => {
+        await keys.addSession(`session of ${userId}`, { ...session, keyId: `key of ${userId}` });
+        await settings.save(userId, { document: {}, secrets: {} });
+      });
+    }
+    await transact(({ keys }) => keys.removeUser(users[0]!));
+    for (const [index, userId] of users.entries()) {
+      const stays = index === 1;
+      assert.equal((await read.keys.listKeys(userId)).length === 1, stays);
+      assert.equal((await read.keys.findKey(`hash of key of ${userId}`)) !== undefined, stays);
+      assert.equal((await read.keys.findSession(`session of ${userId}`)) !== undefined, stays);
+      assert.equal((await read.settings.load(userId)) !== undefined, stays);
+    }
+    assert.deepEqual(
+      (await read.keys.listUsers()).map(({ name }) => name),
+      ['bob'],
+    );
+  },
+
   'sessions end with their key, and others stay': async (under) => {
     const { transact, read } = under.storage;
     const userId = await addUser(under);

@@ -38,27 +38,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('document', 'text', (c) => c.notNull())
     .addColumn('secrets', 'text', (c) => c.notNull())
     .execute();
-  await db.schema
-    .createTable('provider_tokens')
-    .addColumn('user_id', 'text', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    .addColumn('provider', 'text', (c) => c.notNull())
-    .addColumn('host', 'text', (c) => c.notNull())
-    .addColumn('account_id', 'text')
-    .addColumn('status', 'text', (c) => c.notNull())
-    .addColumn('login', 'text')
-    .addColumn('sealed', 'text', (c) => c.notNull())
-    .addColumn('destination', 'text', (c) => c.notNull())
-    .addPrimaryKeyConstraint('provider_tokens_pk', ['user_id', 'provider'])
-    .execute();
-  await db.schema
-    .createTable('custom_secrets')
-    .addColumn('user_id', 'text', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('description', 'text', (c) => c.notNull())
-    .addColumn('sealed', 'text', (c) => c.notNull())
-    .addColumn('destination', 'text', (c) => c.notNull())
-    .addPrimaryKeyConstraint('custom_secrets_pk', ['user_id', 'name'])
-    .execute();
   await createConversationTables(db);
 }
 
