@@ -150,7 +150,10 @@ function failure(error: unknown): { status: number; reason: string } {
 
 /** Node reads the rest of the request away, so that a program in the middle of sending gets to see the answer. */
 function answerWith(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(text);
+  const length = Buffer.byteLength(text);
+  response
+    .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'content-length': length })
+    .end(text);
 }
 
 function end(client: Duplex, status: number, reason: string): void {
