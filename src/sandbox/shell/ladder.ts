@@ -1,0 +1,72 @@
+export type StopCause = 'timed_out' | 'interrupted';
+export type SignalName = 'INT' | 'TERM' | 'KILL';
+
+interface Steps {
+  /** Milliseconds after the first signal, which is INT. */
+  term: number;
+  kill: number;
+  giveUp: number;
+}
+
+// At its time-out a command may take a moment to clean up; someone who stops a run waits at most a second.
+const STEPS: Record<StopCause, Steps> = {
+  timed_out: { term: 700, kill: 1500, giveUp: 3000 },
+  interrupted: { term: 150, kill: 350, giveUp: 750 },
+};
+
+/** When one command must end, and how hard it is told so: INT, TERM, KILL; then it counts as unstoppable. */
+export class Ladder {
+  readonly #signal: AbortSignal;
+  readonly #send: (name: SignalName) => void;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #interrupt = (): void => this.#climb('interrupted');
+  readonly #begun = Promise.withResolvers<'stopped'>();
+  readonly #exhausted = Promise.withResolvers<'unstoppable'>();
+  #cause: StopCause | null = null;
+
+  constructor(limits: { timeoutMs: number; signal: AbortSignal }, send: (name: SignalName) => void) {
+    this.#signal = limits.signal;
+    this.#send = send;
+    this.#after(limits.timeoutMs, () => this.#climb('timed_out'));
+    limits.signal.addEventListener('abort', this.#interrupt, { once: true });
+    if (limits.signal.aborted) this.#interrupt();
+  }
+
+  /** Null while nothing has told the command to end. */
+  get cause(): StopCause | null {
+    return this.#cause;
+  }
+
+  /** Resolves at the first step. */
+  get begun(): Promise<'stopped'> {
+    return this.#begun.promise;
+  }
+
+  /** Resolves when the command has outlived KILL. */
+  get exhausted(): Promise<'unstoppable'> {
+    return this.#exhausted.promise;
+  }
+
+  cancel(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#signal.removeEventListener('abort', this.#interrupt);
+  }
+
+  #climb(cause: StopCause): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#cause = cause;
+    this.#begun.resolve('stopped');
+    const { term, kill, giveUp } = STEPS[cause];
+    this.#send('INT');
+    this.#after(term, () => this.#send('TERM'));
+    this.#after(kill, () => this.#send('KILL'));
+    this.#after(giveUp, () => this.#exhausted.resolve('unstoppable'));
+  }
+
+  #after(ms: number, act: () => void): void {
+    // A longer delay would overflow and fire at once.
+    this.#timers.add(setTimeout(act, Math.min(ms, 2 ** 31 - 1)));
+  }
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { openFifo } from './fifo.ts';
+import { MarkScanner } from './mark.ts';
+import type { Mark } from './mark.ts';
+import type { ExchangeDirectory } from './run-directory.ts';
+
+/**
+ * The service's side of one bash that runs one command. It is made ahead, with all its files open, so that a command
+ * waits for neither. Afterwards its output is read on to the end and dropped, because closing it would end, by
+ * SIGPIPE, the servers that the command has left in the background.
+ */
+export class Runner {
+  readonly number: number;
+  readonly nonce = randomBytes(16).toString('hex');
+  readonly #directory: ExchangeDirectory;
+  readonly #scanner = new MarkScanner(this.nonce);
+  readonly #warm = Promise.withResolvers<boolean>();
+  readonly #ended = Promise.withResolvers<Mark | null>();
+  readonly #drained = Promise.withResolvers<void>();
+  #opening: Promise<void> | null = null;
+  #output: Socket | null = null;
+  #command: Socket | null = null;
+  #sink: ((chunk: Buffer) => void) | null = null;
+  #over = false;
+  #pid: number | null = null;
+
+  constructor(number: number, directory: ExchangeDirectory) {
+    this.number = number;
+    this.#directory = directory;
+  }
+
+  /** True once it can take a command, false when it ended before that. */
+  get warm(): Promise<boolean> {
+    return this.#warm.promise;
+  }
+
+  /** The command's end as its mark tells it; null when the output ended without one. */
+  get ended(): Promise<Mark | null> {
+    return this.#ended.promise;
+  }
+
+  /** Nothing can write to its output any more. */
+  get drained(): Promise<void> {
+    return this.#drained.promise;
+  }
+
+  /** It runs a command, whose output someone waits for. */
+  get speaks(): boolean {
+    return this.#sink !== null;
+  }
+
+  /** It has ended, with or without a command. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** The process that leads the command's group, as seen inside. */
+  get pid(): number | null {
+    return this.#pid;
+  }
+
+  /** The supervisor has made the FIFOs and waits for both to be opened. @throws when they are not what they should be */
+  async opened(): Promise<void> {
+    this.#opening ??= this.#open();
+    await this.#opening;
+  }
+
+  warmed(pid: number): void {
+    if (this.#pid !== null) return;
+    this.#pid = pid;
+    this.#warm.resolve(true);
+  }
+
+  async run(command: string, input: string | undefined, sink: (chunk: Buffer) => void): Promise<void> {
+    if (input !== undefined) await this.#directory.write(`${this.number}.in`, input);
+    const bytes = Buffer.from(command);
+    this.#sink = sink;
+    this.#command?.write(`${input === undefined ? '-' : 'i'} ${bytes.length}\n`);
+    this.#command?.write(bytes, () => this.#command?.destroy());
+  }
+
+  /** Lets go of everything, whatever it still does. Resolves when no file is open any more. */
+  async abandon(): Promise<void> {
+    await this.#opening?.catch(() => {});
+    this.#command?.destroy();
+    this.#output?.destroy();
+    this.#finish(null);
+    this.#drained.resolve();
+  }
+
+  async #open(): Promise<void> {
+    const output = await openFifo(this.#directory.path(`${this.number}.out`), 'read');
+    this.#output = output;
+    output.on('data', (chunk: Buffer) => this.#read(chunk));
+    output.on('error', () => output.destroy());
+    output.on('close', () => this.#closed());
+    const command = await openFifo(this.#directory.path(`${this.number}.go`), 'write');
+    this.#command = command;
+    command.on('error', () => command.destroy());
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#over) return;
+    const { output, mark } = this.#scanner.push(chunk);
+    if (output.length > 0) this.#sink?.(output);
+    if (mark) this.#finish(mark);
+  }
+
+  #closed(): void {
+    const held = this.#scanner.flush();
+    if (!this.#over && held.length > 0) this.#sink?.(held);
+    this.#finish(null);
+    this.#drained.resolve();
+  }
+
+  #finish(mark: Mark | null): void {
+    this.#over = true;
+    this.#sink = null;
+    this.#command?.destroy();
+    this.#warm.resolve(false);
+    this.#ended.resolve(mark);
+  }
+}
