@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeTree } from './directories.ts';
+import { removeLeftGroups } from './limits/ladder.ts';
+import { killSurvivors } from './survivors.ts';
+
+/** What the service's record of itself in the run directory holds, for whoever starts after it. */
+interface Owner {
+  pid: number;
+  startTime: string;
+  /** Directories of control groups that it made. */
+  groups: readonly string[];
+}
+
+/**
+ * This service's place among others on the machine: a run directory, and a name made from its path that stands in
+ * every process's mounts, every control group and every directory of its sandboxes. So that after a kill exactly
+ * what was its own is cleaned up.
+ */
+export class Instance {
+  readonly directory: string;
+  readonly name: string;
+
+  private constructor(directory: string, name: string) {
+    this.directory = directory;
+    this.name = name;
+  }
+
+  /** @throws Error when another living service has this run directory. Removes what a dead one has left. */
+  static async open(runDir: string): Promise<Instance> {
+    await mkdir(runDir, { recursive: true, mode: 0o711 });
+    // Sandboxes' users pass through to their own directory, and see no list of the others.
+    await chmod(runDir, 0o711);
+    const directory = await realpath(runDir);
+    const instance = new Instance(
+      directory,
+      `parley-${createHash('sha256').update(directory).digest('hex').slice(0, 10)}`,
+    );
+    const before = await instance.#before();
+    if (
+      before !== null &&
+      before.pid !== process.pid &&
+      (await startTimeOf(before.pid)) === before.startTime
+    ) {
+      throw new Error(
+        `process ${before.pid} already keeps its sandboxes in ${directory}: give each service a run directory of its own`,
+      );
+    }
+    await instance.#cleanUp(before?.groups ?? []);
+    return instance;
+  }
+
+  nameOf(key: number | string): string {
+    return `${this.name}.${key}`;
+  }
+
+  directoryOf(key: number | string): string {
+    return join(this.directory, this.nameOf(key));
+  }
+
+  /** Stands in a line of /proc/PID/mountinfo of every process of that sandbox, and in no other process's. */
+  markOf(key: number | string): string {
+    return `/${this.nameOf(key)}/`;
+  }
+
+  async record(groups: readonly string[]): Promise<void> {
+    const owner: Owner = { pid: process.pid, startTime: (await startTimeOf(process.pid)) ?? '', groups };
+    await writeFile(join(this.directory, 'owner.json'), JSON.stringify(owner), { mode: 0o600 });
+  }
+
+  async close(): Promise<void> {
+    await removeTree(join(this.directory, 'owner.json'));
+    await removeTree(join(this.directory, 'etc'));
+  }
+
+  async #before(): Promise<Owner | null> {
+    try {
+      return JSON.parse(await readFile(join(this.directory, 'owner.json'), 'utf8')) as Owner;
+    } catch {
+      return null;
+    }
+  }
+
+  async #cleanUp(groups: readonly string[]): Promise<void> {
+    const entries = await readdir(this.directory);
+    const left = entries.filter((entry) => entry.startsWith(`${this.name}.`));
+    if (left.length > 0) await killSurvivors(`/${this.name}.`, null);
+    await removeLeftGroups(groups, this.name);
+    await Promise.all(left.map((entry) => removeTree(join(this.directory, entry))));
+  }
+}
+
+/** proc(5), /proc/PID/stat, field 22: with it a pid names one process for ever. */
+async function startTimeOf(pid: number): Promise<string | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
+  // The name in parentheses may hold anything.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+}

@@ -1,0 +1,131 @@
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { runProgram, type Ended } from '../programs.ts';
+import { size } from './limits.ts';
+
+/** Free space is asked for this often; it costs microseconds. */
+const GLANCE_MS = 200;
+/** Files are counted at least this often, as others' deletions can hide what a sandbox writes. */
+const COUNT_EVERY_MS = 10_000;
+/** A directory of a million files takes seconds to count: at most a tenth of the time goes into counting. */
+const REST_FACTOR = 9;
+/** What may be added where the limit is already exceeded at the start: else nobody could clean up inside. */
+const ROOM_TO_CLEAN_UP = 8 * 1024 ** 2;
+/** Empty files take no blocks, but each takes an inode that the host may run out of. */
+const BYTES_PER_FILE = 4096;
+
+/**
+ * Watches what workspace and home take on the disk. The kernel offers no bound for a directory that works on every
+ * file system, so this one looks: quickly at the free space, and into the directories when that has gone down enough.
+ */
+export class DiskWatch {
+  readonly #directories: readonly string[];
+  readonly #limit: number;
+  readonly #members: () => Promise<number[]>;
+  #ceiling: number | null = null;
+  #used = 0;
+  #free: readonly Free[] = [];
+  #nextCount = 0;
+  #countAtLatest = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(directories: readonly string[], limitBytes: number, members: () => Promise<number[]>) {
+    this.#directories = directories;
+    this.#limit = limitBytes;
+    this.#members = members;
+  }
+
+  /** Calls `onBreach` once, with a sentence a person can act on. */
+  start(onBreach: (reason: string) => void): void {
+    const look = async (): Promise<void> => {
+      const breach = await this.#breach().catch(() => null);
+      if (this.#stopped) return;
+      if (breach === null) this.#timer = setTimeout(() => void look(), GLANCE_MS).unref();
+      else onBreach(breach);
+    };
+    void look();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #breach(): Promise<string | null> {
+    const free = await Promise.all(this.#directories.map(freeSpace));
+    const now = Date.now();
+    if (this.#ceiling !== null) {
+      const suspect = this.#used + shrunk(this.#free, free) > this.#ceiling;
+      if (now < this.#nextCount || (!suspect && now < this.#countAtLatest)) return null;
+    }
+    this.#used =
+      (await countBytes(this.#directories)) + (await unlinkedBytes(await this.#members(), this.#directories));
+    this.#free = free;
+    const took = Date.now() - now;
+    this.#nextCount = Date.now() + took * REST_FACTOR;
+    this.#countAtLatest = Date.now() + COUNT_EVERY_MS;
+    this.#ceiling ??= Math.max(this.#limit, this.#used + ROOM_TO_CLEAN_UP);
+    return this.#used > this.#ceiling ? diskBreach(this.#used, this.#limit) : null;
+  }
+}
+
+function diskBreach(used: number, limit: number): string {
+  return (
+    `The workspace and home take ${size(used)} of disk, more than the ${size(limit)} they may take, ` +
+    'so all commands were stopped. Remove files that are not needed, or have the limit raised.'
+  );
+}
+
+interface Free {
+  bytes: number;
+  files: number;
+}
+
+async function freeSpace(directory: string): Promise<Free> {
+  const { bavail, bsize, ffree } = await statfs(directory);
+  return { bytes: bavail * bsize, files: ffree };
+}
+
+function shrunk(before: readonly Free[], after: readonly Free[]): number {
+  const drops = after.map((now, at) => {
+    const then = before[at] ?? now;
+    return Math.max(then.bytes - now.bytes, (then.files - now.files) * BYTES_PER_FILE);
+  });
+  return Math.max(0, ...drops);
+}
+
+async function countBytes(directories: readonly string[]): Promise<number> {
+  const [bytes, files] = await Promise.all([
+    count('--block-size=1', directories),
+    count('--inodes', directories),
+  ]);
+  return Math.max(bytes, files * BYTES_PER_FILE);
+}
+
+async function count(unit: string, directories: readonly string[]): Promise<number> {
+  const measure = (): Promise<Ended> =>
+    runProgram('nice', ['du', '-sxc', unit, '--', ...directories], 60_000);
+  let { stdout, stderr } = await measure();
+  if (stderr.includes('cannot read directory')) {
+    // Only without root: a directory that its owner made unreadable would hide what is in it.
+    await runProgram('chmod', ['-R', 'u+rX', '--', ...directories], 60_000);
+    ({ stdout, stderr } = await measure());
+  }
+  return Number(/^(\d+)\ttotal$/m.exec(stdout)?.[1] ?? 0);
+}
+
+/** A file that was removed while a process holds it open is in no directory, but still on the disk. */
+async function unlinkedBytes(pids: readonly number[], directories: readonly string[]): Promise<number> {
+  const devices = new Set(
+    await Promise.all(directories.map(async (directory) => (await stat(directory)).dev)),
+  );
+  const found = new Map<string, number>();
+  for (const pid of pids) {
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      const file = await stat(`/proc/${pid}/fd/${fd}`).catch(() => null);
+      if (file === null || !file.isFile() || file.nlink > 0 || !devices.has(file.dev)) continue;
+      found.set(`${file.dev}:${file.ino}`, file.blocks * 512);
+    }
+  }
+  return [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
