@@ -1,0 +1,50 @@
+import type { AgentState } from '../events/event.ts';
+import type { ModelFailure } from '../model/failure.ts';
+import type { AgentOutcome } from './context.ts';
+
+/** Why a run cannot go on. `reason` stands in the state event and is what V0's pages show. */
+export interface Failure extends Omit<Extract<AgentOutcome, { kind: 'failed' }>, 'kind'> {
+  state: Extract<AgentState, 'error' | 'rate_limited'>;
+  reason: string;
+}
+
+export function outcomeOf({ runtimeStatus, code, message, hint }: Failure): AgentOutcome {
+  return { kind: 'failed', runtimeStatus, code, message, hint };
+}
+
+/** What a person can do about it. */
+const HINTS: Record<ModelFailure['kind'], string> = {
+  authentication:
+    'Store a valid llm_api_key for this model in the settings, then send a message or start again.',
+  rate_limited: 'Wait until the provider allows more calls, then send a message or start again.',
+  unavailable:
+    'See whether the model server is up and llm_base_url is right, then send a message or start again.',
+  server_error: 'Send a message or start again later, or choose another model in the settings.',
+  context_length: 'Start a new conversation, or choose a model with a larger window in the settings.',
+  out_of_credits: "Add credit to your account at the model's provider, then send a message or start again.",
+  content_policy: 'Say it in other words, or choose another model in the settings.',
+  bad_request: 'See whether llm_model names a model that can call tools, then send a message or start again.',
+  interrupted: 'Send a message or start again to have the model try again.',
+};
+
+export function modelFailed({ kind, message, runtimeStatus }: ModelFailure): Failure {
+  return {
+    state: kind === 'rate_limited' ? 'rate_limited' : 'error',
+    reason: runtimeStatus,
+    runtimeStatus,
+    code: `model_${kind}`,
+    message,
+    hint: HINTS[kind],
+  };
+}
+
+export function sandboxFailed(detail: string): Failure {
+  return {
+    state: 'error',
+    reason: 'STATUS$ERROR_RUNTIME_DISCONNECTED',
+    runtimeStatus: 'STATUS$ERROR_RUNTIME_DISCONNECTED',
+    code: 'sandbox_unavailable',
+    message: detail,
+    hint: 'See /ready for what the sandbox lacks, then send a message or start again.',
+  };
+}

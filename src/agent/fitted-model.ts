@@ -1,0 +1,48 @@
+import { contextWindow } from '../model/price.ts';
+import { modelStep, type ModelOutcome } from '../model/step.ts';
+import type { AgentContext } from './context.ts';
+import type { Unit } from './history.ts';
+import { retried } from './retries.ts';
+import { toolSet, toolsShown } from './tools/toolbox.ts';
+import type { Tool } from './tools/tool.ts';
+import { historyLimit, messagesShown, tokensOf, tokensOfText } from './window.ts';
+
+/** How often the view is halved for a model that says it is too long, before that is the failure. */
+const MAX_HALVINGS = 4;
+
+/** The model, asked with as much of the history as its window holds. */
+export class FittedModel {
+  readonly #context: AgentContext;
+  readonly #tools: readonly Tool[];
+  /** In tokens, as learned from a refusal. */
+  #refused = Number.POSITIVE_INFINITY;
+
+  constructor(context: AgentContext, tools: readonly Tool[]) {
+    this.#context = context;
+    this.#tools = tools;
+  }
+
+  async ask(system: string, history: readonly Unit[]): Promise<ModelOutcome> {
+    const { model, signal } = this.#context;
+    const tools = toolSet(this.#tools);
+    for (let halvings = 0; ; halvings += 1) {
+      const limit = this.#limit(system);
+      const messages = messagesShown(history, limit);
+      const outcome = await retried(
+        () => modelStep({ model, system, messages, tools, signal }),
+        this.#context,
+      );
+      if (outcome.ok || outcome.failure.kind !== 'context_length' || halvings === MAX_HALVINGS)
+        return outcome;
+      const all = history.reduce((total, unit) => total + tokensOf(unit), 0);
+      this.#refused = Math.floor(Math.min(limit, all) / 2);
+    }
+  }
+
+  #limit(system: string): number {
+    const window = contextWindow(this.#context.model.name);
+    if (window === null) return this.#refused;
+    const always = tokensOfText(system) + tokensOfText(JSON.stringify(toolsShown(this.#tools)));
+    return Math.min(historyLimit(window, always), this.#refused);
+  }
+}

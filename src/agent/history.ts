@@ -1,0 +1,178 @@
+import type { ModelMessage } from 'ai';
+
+import {
+  type AgentState,
+  type Event,
+  isAction,
+  isObservation,
+  type LlmMetrics,
+  type ToolCallMetadata,
+} from '../events/event.ts';
+import { contextTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
+
+/** What the model sees in one piece or not at all. */
+export type Unit =
+  | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
+  | { kind: 'said'; text: string }
+  | { kind: 'step'; text: string; calls: Call[] };
+
+interface Call {
+  id: string;
+  name: string;
+  input: unknown;
+  metadata?: unknown;
+  result: Told | null;
+}
+
+type Step = Extract<Unit, { kind: 'step' }>;
+
+/**
+ * The conversation as the model is told it, folded from the log, event by event in the order of their ids. The same
+ * log gives the same history, in a run that goes on and in one that takes over.
+ *
+ * A message of the user has its place where the agent took it up, which a `recall` marks, and not where it came in:
+ * the model had not seen it before.
+ */
+export class History {
+  readonly units: Unit[] = [];
+  /** Messages of the user that the agent has not taken up. */
+  readonly pending: UserMessageEvent[] = [];
+  agentState: AgentState = 'loading';
+  /** What the newest `system` event says. */
+  system: string | null = null;
+  metrics: LlmMetrics | null = null;
+  /** The recall that has no observation yet, of the workspace's context. */
+  openRecall: number | null = null;
+  #ended: 'waiting' | 'finished' | null = 'waiting';
+  /** The answer of the model whose calls have not all been seen, and how many it lacks. */
+  #filling: { step: Step; lacks: number } | null = null;
+  readonly #unanswered = new Map<number, Call | null>();
+
+  /** Why there is nothing to do: the agent asked something or said its word, or it ended the task. */
+  get rest(): 'waiting' | 'finished' | null {
+    return this.pending.length > 0 ? null : this.#ended;
+  }
+
+  get begun(): boolean {
+    return this.units.length > 0;
+  }
+
+  add(event: Event): void {
+    if ('action' in event && event.llm_metrics) this.metrics = event.llm_metrics;
+    if ('observation' in event) this.#observed(event);
+    else if (isAction(event, 'message')) this.#said(event);
+    else if (isAction(event, 'system')) this.system = event.args.content;
+    else if (isAction(event, 'recall')) this.#takenUp(event);
+    else if (event.source === 'agent') this.#acted(event);
+  }
+
+  #said(event: Event & UserMessageEvent): void {
+    if (event.source === 'user') {
+      this.pending.push(event);
+    } else {
+      this.units.push({ kind: 'said', text: event.args.content });
+      this.#ended = 'waiting';
+    }
+  }
+
+  #takenUp(event: Extract<Event, { action: 'recall' }>): void {
+    this.units.push({ kind: 'user', messages: this.pending.splice(0), context: null });
+    this.#ended = null;
+    if (event.args.recall_type === 'workspace_context') this.openRecall = event.id;
+  }
+
+  #acted(event: Extract<Event, { action: string }>): void {
+    const call = event.tool_call_metadata ? this.#called(event.tool_call_metadata) : null;
+    const finish = event.action === 'finish';
+    if (call || finish) this.#unanswered.set(event.id, call);
+    if (finish) this.#finishes.add(event.id);
+  }
+
+  readonly #finishes = new Set<number>();
+
+  #observed(event: Extract<Event, { observation: string }>): void {
+    if (isObservation(event, 'agent_state_changed')) {
+      this.agentState = event.extras.agent_state;
+    } else if (isObservation(event, 'recall')) {
+      if (event.cause === this.openRecall) this.openRecall = null;
+      const unit = this.units.findLast(({ kind }) => kind === 'user');
+      if (unit?.kind === 'user') unit.context = contextTold(event.extras);
+    } else if (event.cause === undefined) {
+      if (event.tool_call_metadata) this.#called(event.tool_call_metadata).result = resultTold(event);
+    } else {
+      this.#answered(event, event.cause);
+    }
+  }
+
+  #answered(event: Extract<Event, { observation: string }>, cause: number): void {
+    const call = this.#unanswered.get(cause);
+    this.#unanswered.delete(cause);
+    if (call) call.result = resultTold(event);
+    if (this.#finishes.delete(cause) && event.observation !== 'error') this.#ended = 'finished';
+  }
+
+  /** The events of one answer were appended together, so they stand side by side. */
+  #called({ tool_call_id, function_name, model_response, total_calls_in_response }: ToolCallMetadata): Call {
+    const own = model_response.tool_calls.find(({ id }) => id === tool_call_id);
+    const metadata = own?.metadata === undefined ? {} : { metadata: own.metadata };
+    const call = {
+      id: tool_call_id,
+      name: function_name,
+      input: own?.input ?? {},
+      ...metadata,
+      result: null,
+    };
+    if (!this.#filling) {
+      const step: Step = { kind: 'step', text: model_response.content, calls: [] };
+      this.units.push(step);
+      this.#filling = { step, lacks: total_calls_in_response };
+    }
+    this.#filling.step.calls.push(call);
+    this.#filling.lacks -= 1;
+    if (this.#filling.lacks <= 0) this.#filling = null;
+    return call;
+  }
+}
+
+/** The messages that stand for one unit in a request to the model. */
+export function messagesOf(unit: Unit, note: string | null = null): ModelMessage[] {
+  switch (unit.kind) {
+    case 'user':
+      return [userTold(unit.messages, [unit.context, note])];
+    case 'said':
+      return [{ role: 'assistant', content: unit.text }];
+    default:
+      return stepTold(unit);
+  }
+}
+
+function stepTold({ text, calls }: Step): ModelMessage[] {
+  const spoken = text === '' ? [] : [{ type: 'text' as const, text }];
+  return [
+    {
+      role: 'assistant',
+      content: [
+        ...spoken,
+        ...calls.map(({ id, name, input, metadata }) => ({
+          type: 'tool-call' as const,
+          toolCallId: id,
+          toolName: name,
+          input,
+          ...(metadata === undefined ? {} : { providerOptions: metadata as Record<string, never> }),
+        })),
+      ],
+    },
+    {
+      role: 'tool',
+      content: calls.map(({ id, name, result }) => ({
+        type: 'tool-result' as const,
+        toolCallId: id,
+        toolName: name,
+        output: {
+          type: result?.error ? ('error-text' as const) : ('text' as const),
+          value: result?.text ?? 'There is no result.',
+        },
+      })),
+    },
+  ];
+}

@@ -1,0 +1,17 @@
+import type { NewEvent } from '../events/event.ts';
+import type { Failure } from './failure.ts';
+import type { Recorded } from './record.ts';
+import type { RunLog } from './run-log.ts';
+
+export type Decision = { ok: true; step: Recorded } | { ok: false; failure: Failure };
+
+/** What decides the next step: a model, or a fixed list. */
+export interface Mind {
+  /** The `system` event that this run begins with; null when the log says the same already. */
+  introduction(log: RunLog): NewEvent | null;
+  /**
+   * @param iterations steps taken since the allowance began
+   * @throws the run's abort reason
+   */
+  decide(log: RunLog, iterations: number): Promise<Decision>;
+}

@@ -1,0 +1,51 @@
+import type { NewEvent } from '../events/event.ts';
+import type { AgentContext } from './context.ts';
+import { modelFailed } from './failure.ts';
+import { FittedModel } from './fitted-model.ts';
+import { limitReached } from './limits.ts';
+import type { Decision, Mind } from './mind.ts';
+import { systemPrompt } from './prompts/system.ts';
+import { recorded } from './record.ts';
+import type { RunLog } from './run-log.ts';
+import { Spending } from './spending.ts';
+import { TOOLBOX, toolsShown } from './tools/toolbox.ts';
+import type { Tool } from './tools/tool.ts';
+
+/** The V0 release whose event shapes these are. */
+const V0_VERSION = '0.59.0';
+
+/** Has a model decide each step, within the limits of steps and budget. */
+export class ModelMind implements Mind {
+  readonly #context: AgentContext;
+  readonly #tools: readonly Tool[];
+  readonly #model: FittedModel;
+  #spending: Spending | null = null;
+
+  constructor(context: AgentContext) {
+    this.#context = context;
+    this.#tools = TOOLBOX[context.agent];
+    this.#model = new FittedModel(context, this.#tools);
+  }
+
+  introduction(log: RunLog): NewEvent | null {
+    const content = systemPrompt(this.#context);
+    if (log.history.system === content) return null;
+    const { agent } = this.#context;
+    return {
+      source: 'agent',
+      message: content,
+      action: 'system',
+      args: { content, tools: toolsShown(this.#tools), openhands_version: V0_VERSION, agent_class: agent },
+    };
+  }
+
+  async decide({ history }: RunLog, iterations: number): Promise<Decision> {
+    this.#spending ??= new Spending(this.#context, history.metrics);
+    const limit = limitReached(this.#context, { iterations, cost: this.#spending.cost });
+    if (limit) return { ok: false, failure: limit };
+    // As the log has it: cleaned of secrets that the user's own instructions may name.
+    const outcome = await this.#model.ask(history.system ?? '', history.units);
+    if (!outcome.ok) return { ok: false, failure: modelFailed(outcome.failure) };
+    return { ok: true, step: recorded(outcome.step, this.#tools, this.#spending.add(outcome.step)) };
+  }
+}

@@ -1,0 +1,86 @@
+import { agentMessage, errorObservation, stateChanged } from '../events/build.ts';
+import type { LlmMetrics, NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
+import type { ModelCall, ModelStep } from '../model/step.ts';
+import { hasEffect } from './tools/carry-out.ts';
+import type { Tool } from './tools/tool.ts';
+
+/** A step of the model as events, to be appended in one commit. */
+export interface Recorded {
+  events: NewEvent[];
+  /** The indexes of the actions that want an answer. */
+  open: number[];
+  /** The index of the one that is begun at once. */
+  started?: number;
+}
+
+/** How much of arguments that could not be read is kept, in characters. */
+const MAX_RAW = 2_000;
+
+export function recorded(step: ModelStep, tools: readonly Tool[], metrics: LlmMetrics): Recorded {
+  if (step.calls.length === 0) {
+    const message = agentMessage(step.text, { llm_metrics: metrics });
+    return { events: [message, stateChanged('awaiting_user_input')], open: [] };
+  }
+  let thought = step.text;
+  const events = step.calls.map((call, n) => {
+    const understood = understand(call, tools, thought);
+    const tool_call_metadata = metadataOf(step, call, n);
+    if (!understood.ok) return errorObservation(understood.problem, 'AGENT_ERROR', { tool_call_metadata });
+    thought = '';
+    return { ...understood.action, tool_call_metadata, llm_metrics: metrics };
+  });
+  const open = events.flatMap((event, n) => ('action' in event ? [n] : []));
+  const [first] = open;
+  const begins = first === undefined ? undefined : events[first];
+  const started = begins && 'action' in begins && hasEffect(begins) ? first : undefined;
+  return { events, open, ...(started === undefined ? {} : { started }) };
+}
+
+function understand(
+  call: ModelCall,
+  tools: readonly Tool[],
+  thought: string,
+): { ok: true; action: NewAction } | { ok: false; problem: string } {
+  const tool = tools.find(({ name }) => name === call.name);
+  if (!tool) {
+    const names = tools.map(({ name }) => name).join(', ');
+    return { ok: false, problem: `There is no tool ${JSON.stringify(call.name)}. The tools are: ${names}.` };
+  }
+  if (!call.valid) return { ok: false, problem: `${call.name} was not called: ${call.problem}` };
+  const understood = tool.understand(call.input, thought);
+  return understood.ok
+    ? understood
+    : { ok: false, problem: `${call.name} was not called: ${understood.problem}` };
+}
+
+function metadataOf(step: ModelStep, call: ModelCall, n: number): ToolCallMetadata {
+  const name = speakable(call.name);
+  const metadata = call.metadata === undefined ? {} : { metadata: call.metadata };
+  return {
+    function_name: name,
+    tool_call_id: call.id,
+    model_response: {
+      id: step.id,
+      content: n === 0 ? step.text : '',
+      tool_calls: [{ id: call.id, name, input: inputOf(call), ...metadata }],
+    },
+    total_calls_in_response: step.calls.length,
+  };
+}
+
+/** Providers refuse a history with a call of a name that they would not allow for a tool. */
+function speakable(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
+}
+
+/** Always an object: some providers refuse a history with other arguments. */
+function inputOf(call: ModelCall): unknown {
+  if (call.valid) return call.input;
+  try {
+    const parsed: unknown = JSON.parse(call.raw);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+  } catch {
+    // Shown as it stands.
+  }
+  return { unreadable: call.raw.slice(0, MAX_RAW) };
+}

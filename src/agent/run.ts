@@ -1,0 +1,139 @@
+import { ServiceError } from '../errors.ts';
+import { errorObservation, observation, stateChanged } from '../events/build.ts';
+import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
+import type { AgentContext, AgentOutcome } from './context.ts';
+import { type Failure, outcomeOf, sandboxFailed } from './failure.ts';
+import type { Mind } from './mind.ts';
+import { RunLog } from './run-log.ts';
+import { takeUp } from './taking-up.ts';
+import { carryOut, hasEffect } from './tools/carry-out.ts';
+
+/** V0's id for an action that was recorded and not carried out. */
+const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED';
+
+/** One run: what a former one left, then step after step. See `runAgent`. */
+export class Run {
+  readonly #context: AgentContext;
+  readonly #mind: Mind;
+  readonly #log: RunLog;
+  #iterations: number;
+
+  constructor(context: AgentContext, mind: Mind) {
+    this.#context = context;
+    this.#mind = mind;
+    this.#log = new RunLog(context.journal);
+    this.#iterations = context.iterations;
+  }
+
+  async drive(): Promise<AgentOutcome> {
+    await this.#log.catchUp();
+    const left = await this.#settle();
+    if (left) return left;
+    for (let first = true; ; first = false) {
+      this.#context.signal.throwIfAborted();
+      if (!first) await this.#log.catchUp();
+      const { rest } = this.#log.history;
+      if (rest) return await this.#rest(rest);
+      await takeUp(this.#log, this.#context, first ? this.#mind.introduction(this.#log) : null);
+      const end = await this.#step();
+      if (end) return end;
+    }
+  }
+
+  /** What a former run left open. An outcome when there is nothing more to do. */
+  async #settle(): Promise<AgentOutcome | null> {
+    const { journal } = this.#context;
+    const open = (await journal.openActions()).toSorted((a, b) => a.eventId - b.eventId);
+    const awaiting = open.findIndex(({ state }) => state === 'awaiting');
+    const due = awaiting === -1 ? open : open.slice(0, awaiting);
+
+    const started = due.filter(({ state }) => state === 'started');
+    if (started.length > 0) await this.#log.answer(started.map(({ eventId }) => unknownOutcome(eventId)));
+
+    const recorded = due.filter(({ state }) => state === 'recorded');
+    const pages = await Promise.all(recorded.map(({ eventId }) => journal.read(eventId, 1)));
+    if (recorded.length > 0 && this.#log.history.agentState !== 'running') {
+      await this.#log.append([stateChanged('running')]);
+    }
+    const end = await this.#carryOut(pages.flat(), null);
+    return end ?? (awaiting === -1 ? null : { kind: 'waiting' });
+  }
+
+  async #rest(rest: 'waiting' | 'finished'): Promise<AgentOutcome> {
+    const state = rest === 'finished' ? 'finished' : 'awaiting_user_input';
+    if (this.#log.history.agentState !== state) await this.#log.append([stateChanged(state)]);
+    return { kind: rest };
+  }
+
+  async #step(): Promise<AgentOutcome | null> {
+    const decision = await this.#mind.decide(this.#log, this.#iterations);
+    if (!decision.ok) return await this.#fail(decision.failure);
+    const { events, open, started } = decision.step;
+    this.#iterations += 1;
+    const written = await this.#log.recordStep(events, {
+      iterations: this.#iterations,
+      open,
+      ...(started === undefined ? {} : { started }),
+    });
+    const actions = open.flatMap((n) => written[n] ?? []);
+    return await this.#carryOut(actions, started === undefined ? null : (written[started]?.id ?? null));
+  }
+
+  /** Does the actions of a step in their order. `begun`: the id of the one that is recorded as started already. */
+  async #carryOut(events: readonly Event[], begun: number | null): Promise<AgentOutcome | null> {
+    const { journal, signal } = this.#context;
+    for (const [n, event] of events.entries()) {
+      if (!('action' in event)) continue;
+      const later = events.slice(n + 1);
+      if (isAction(event, 'finish')) {
+        const ended = observation('environment', 'null', '', {}, { cause: event.id });
+        const reason = 'This was not done: the task was finished before it.';
+        await this.#log.answer([ended, ...notDone(later, reason), stateChanged('finished')]);
+        return null;
+      }
+      signal.throwIfAborted();
+      if (hasEffect(event) && event.id !== begun) await journal.start(event.id);
+      const result = await this.#result(event);
+      if ('failure' in result) {
+        await this.#log.answer(notDone([event, ...later], result.failure.message));
+        return await this.#fail(result.failure);
+      }
+      await this.#log.answer([{ ...result.event, cause: event.id }]);
+    }
+    return null;
+  }
+
+  async #result(action: ActionEvent): Promise<{ event: NewEvent } | { failure: Failure }> {
+    const { signal } = this.#context;
+    const { edits, tasks } = this.#log;
+    const sandbox = () => this.#context.sandbox();
+    try {
+      return { event: await carryOut(action, { sandbox, signal, edits, tasks }) };
+    } catch (error) {
+      // A command that is interrupted has an outcome; only the wait for a sandbox ends like this.
+      if (signal.aborted)
+        return { event: errorObservation('This was not begun: the conversation was stopped.', NOT_EXECUTED) };
+      if (error instanceof ServiceError && error.code === 'sandbox_unavailable') {
+        return { failure: sandboxFailed(error.message) };
+      }
+      throw error;
+    }
+  }
+
+  async #fail(failure: Failure): Promise<AgentOutcome> {
+    await this.#log.append([stateChanged(failure.state, failure.reason)]);
+    return outcomeOf(failure);
+  }
+}
+
+function unknownOutcome(cause: number): NewEvent {
+  return errorObservation(
+    'The service was interrupted while this was being done, so its outcome is not known: it may have had all, a part or none of its effect. It was not repeated. Look at what is there before you go on.',
+    NOT_EXECUTED,
+    { cause },
+  );
+}
+
+function notDone(actions: readonly Event[], reason: string): NewEvent[] {
+  return actions.map(({ id }) => errorObservation(reason, NOT_EXECUTED, { cause: id }));
+}
