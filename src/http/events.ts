@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.ts';
 import { LARGE_BODY } from '../contract/conversations.ts';
 import {
@@ -28,8 +29,8 @@ const TRAJECTORY_PAGE = 500;
 export interface EventRoutesOptions {
   service: ConversationService;
   subscriptions: Subscriptions;
-  /** Whether the key or log-in is still good. */
-  stillAllowed: (principal: Principal) => Promise<boolean>;
+  /** Whether the key or log-in that a request came with is still good. */
+  stillAllowed: (request: FastifyRequest) => Promise<boolean>;
 }
 
 export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoutesOptions): Routes {
@@ -85,7 +86,8 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         params: byId,
         querystring: streamQuery,
       },
-      handler: async ({ principal, params, query, headers }, reply) => {
+      handler: async (request, reply) => {
+        const { principal, params, query, headers } = request;
         const key = await service.keyOf(principal, params.id);
         const subscription = subscriptions.subscribe(
           key,
@@ -101,7 +103,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
           // nginx would otherwise collect the events before it hands them on.
           'x-accel-buffering': 'no',
         });
-        await writeEvents(reply.raw, { subscription, allowed: () => stillAllowed(principal) });
+        await writeEvents(reply.raw, { subscription, allowed: () => stillAllowed(request) });
       },
     });
 

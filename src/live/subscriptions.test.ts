@@ -40,7 +40,7 @@ function commit(
 
 test('what is stored comes first, then what is committed, without a gap or a repetition', async () => {
   const log = memoryLog();
-  const subscriptions = new Subscriptions(log);
+  const subscriptions = new Subscriptions((key, range) => log.read(key, range));
   commit(subscriptions, log, event(0), event(1), event(2));
   const subscription = subscriptions.subscribe(1, 1);
   assert.deepEqual(ids(await subscription.take()), [1, 2]);
@@ -56,7 +56,7 @@ test('what is stored comes first, then what is committed, without a gap or a rep
 
 test('events committed while the log is read are neither lost nor given twice', async () => {
   const log = memoryLog();
-  const subscriptions = new Subscriptions(log);
+  const subscriptions = new Subscriptions((key, range) => log.read(key, range));
   log.stored.push(event(0));
   let go = (): void => {};
   log.hold = new Promise((resolve) => (go = resolve));
@@ -72,7 +72,7 @@ test('events committed while the log is read are neither lost nor given twice', 
 
 test('a subscriber that does not take holds a bound, and gets everything later from the log', async () => {
   const log = memoryLog();
-  const subscriptions = new Subscriptions(log);
+  const subscriptions = new Subscriptions((key, range) => log.read(key, range));
   const subscription = subscriptions.subscribe(1, 0);
   const large = 'x'.repeat(50_000);
   for (let id = 0; id < 40; id += 1) commit(subscriptions, log, event(id, `"${large}"`));
@@ -86,7 +86,7 @@ test('a subscriber that does not take holds a bound, and gets everything later f
 
 test('statuses reach those who watch now; closing wakes whoever waits', async () => {
   const log = memoryLog();
-  const subscriptions = new Subscriptions(log);
+  const subscriptions = new Subscriptions((key, range) => log.read(key, range));
   const subscription = subscriptions.subscribe(1, 0);
   const other = subscriptions.subscribe(2, 0);
   subscriptions.notify(1, { status_update: true, type: 'info', id: 'STATUS$READY', message: '' });

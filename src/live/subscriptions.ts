@@ -23,17 +23,17 @@ const READ_EVENTS = 200;
  * behind reads the log from the cursor it holds, so a slow subscriber costs a bound and nobody else anything.
  */
 export class Subscriptions {
-  readonly #log: EventLog;
+  readonly #read: EventLog['read'];
   readonly #byConversation = new Map<number, Set<Subscription>>();
 
-  /** @param log read for what a subscriber has not been handed */
-  constructor(log: EventLog) {
-    this.#log = log;
+  /** @param read for what a subscriber has not been handed */
+  constructor(read: EventLog['read']) {
+    this.#read = read;
   }
 
   /** Everything from event `from` on, first what is stored, then what comes. */
   subscribe(conversation: number, from: number): Subscription {
-    const subscription = new Subscription(this.#log, conversation, from, () => {
+    const subscription = new Subscription(this.#read, conversation, from, () => {
       const all = this.#byConversation.get(conversation);
       all?.delete(subscription);
       if (all?.size === 0) this.#byConversation.delete(conversation);
@@ -70,7 +70,7 @@ export class Subscriptions {
 
 /** One watcher's place in a log. */
 export class Subscription {
-  readonly #log: EventLog;
+  readonly #read: EventLog['read'];
   readonly #conversation: number;
   readonly #closed: () => void;
   /** The next event it has not been given. */
@@ -84,8 +84,8 @@ export class Subscription {
   #wake: (() => void) | undefined;
   #open = true;
 
-  constructor(log: EventLog, conversation: number, from: number, closed: () => void) {
-    this.#log = log;
+  constructor(read: EventLog['read'], conversation: number, from: number, closed: () => void) {
+    this.#read = read;
     this.#conversation = conversation;
     this.#next = from;
     this.#closed = closed;
@@ -145,7 +145,7 @@ export class Subscription {
     }
     // Caught up once a read brings nothing; what is committed during the read is handed over or sets it again.
     this.#behind = false;
-    const read = await this.#log.read(this.#conversation, {
+    const read = await this.#read(this.#conversation, {
       from: this.#next,
       limit: READ_EVENTS,
       maxBytes: READ_BYTES,

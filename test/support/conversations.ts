@@ -73,10 +73,8 @@ export async function startConversations(
 ): Promise<TestConversations> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-runs-'));
   const vault = new Vault(randomBytes(32));
-  let published: Subscriptions | undefined;
-  const storage = await openStorage(dataDir, (key, events) => published?.publish(key, events));
-  const subscriptions = new Subscriptions(storage.read.events);
-  published = subscriptions;
+  const storage = await openStorage(dataDir, (key, events) => subscriptions.publish(key, events));
+  const subscriptions = new Subscriptions((key, range) => storage.read.events.read(key, range));
   const sandboxes = new Sandboxes({
     provider: options.provider ?? NO_SANDBOX,
     directory: join(dataDir, 'workspaces'),
