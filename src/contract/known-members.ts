@@ -6,14 +6,16 @@ export type KnownMembers =
   | { kind: 'each'; of: KnownMembers }
   | null;
 
-/** Reads the members off a schema, once. Where forms differ (a string or an object) the one with members counts. */
-export function knownMembers(schema: z.core.$ZodType): KnownMembers {
+/**
+ * Reads the members off a schema, once. Where forms differ (a string or an object) the one with members counts.
+ * @param besides known at the outermost level too
+ */
+export function knownMembers(schema: z.core.$ZodType, besides: readonly string[] = []): KnownMembers {
   if (schema instanceof z.ZodObject) {
     const shape: Record<string, z.core.$ZodType> = schema.shape;
-    return {
-      kind: 'object',
-      members: new Map(Object.entries(shape).map(([name, member]) => [name, knownMembers(member)])),
-    };
+    const members = new Map<string, KnownMembers>(besides.map((name) => [name, null]));
+    for (const [name, member] of Object.entries(shape)) members.set(name, knownMembers(member));
+    return { kind: 'object', members };
   }
   if (schema instanceof z.ZodArray) return each(schema.element);
   if (schema instanceof z.ZodRecord) return each(schema.valueType);
@@ -22,7 +24,7 @@ export function knownMembers(schema: z.core.$ZodType): KnownMembers {
   }
   if (schema instanceof z.ZodPipe) return knownMembers(schema.in);
   if (schema instanceof z.ZodUnion) {
-    return schema.options.map(knownMembers).find((known) => known !== null) ?? null;
+    return schema.options.map((option) => knownMembers(option)).find((known) => known !== null) ?? null;
   }
   return null;
 }
