@@ -22,6 +22,7 @@ export class Authenticator {
   readonly #transact: Transact<{ keys: KeyStore }>;
   readonly #now: () => Date;
   readonly #timer: NodeJS.Timeout;
+  readonly #letInBy = new WeakMap<Principal, () => Promise<Credential | undefined>>();
   #used = new Map<string, string>();
 
   constructor(
@@ -37,11 +38,19 @@ export class Authenticator {
   }
 
   async byKey(key: string): Promise<Verdict> {
-    return this.#judge(await this.#keys.findKey(hashOf(key)));
+    const hash = hashOf(key);
+    return this.#judge(() => this.#keys.findKey(hash));
   }
 
   async bySession(token: string): Promise<Verdict> {
-    return this.#judge(await this.#keys.findSession(hashOf(token)));
+    const hash = hashOf(token);
+    return this.#judge(() => this.#keys.findSession(hash));
+  }
+
+  /** Whether what this principal was let in by still counts: asked again and again by answers that go on for long. */
+  async stillCounts(principal: Principal): Promise<boolean> {
+    const find = this.#letInBy.get(principal);
+    return find !== undefined && (await this.#judge(find)).ok;
   }
 
   /** A browser session that stands for the key: it ends when the key does, at the latest after `maxAgeSeconds`. */
@@ -77,7 +86,8 @@ export class Authenticator {
     await this.flush();
   }
 
-  #judge(credential: Credential | undefined): Verdict {
+  async #judge(find: () => Promise<Credential | undefined>): Promise<Verdict> {
+    const credential = await find();
     if (!credential) return { ok: false, why: 'unknown' };
     const now = this.#now().toISOString();
     if (credential.revokedAt !== null) return { ok: false, why: 'revoked' };
@@ -85,6 +95,8 @@ export class Authenticator {
     if (credential.disabledAt !== null) return { ok: false, why: 'disabled' };
     this.#used.set(credential.keyId, now);
     const { userId, userName, keyId } = credential;
-    return { ok: true, principal: { userId, userName, keyId } };
+    const principal: Principal = { userId, userName, keyId };
+    this.#letInBy.set(principal, find);
+    return { ok: true, principal };
   }
 }

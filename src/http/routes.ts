@@ -9,6 +9,10 @@ declare module 'fastify' {
     /** Who asks. Set before the body is read, on every route that is not `open`. */
     principal: Principal;
   }
+  interface FastifyInstance {
+    /** When the last request with a key was answered, on the clock of `performance.now()`. */
+    activity: { at: number };
+  }
   interface FastifyContextConfig {
     /** The route needs no key. */
     open?: boolean;

@@ -48,6 +48,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     trustProxy: 'loopback',
     routerOptions: { maxParamLength: 500 },
     forceCloseConnections: 'idle',
+    // While it stops, what comes over open connections is still answered; they end after that.
+    return503OnClosing: false,
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
     clientErrorHandler: refuseBrokenRequest,
   });
@@ -57,13 +59,25 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   server.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
   // `principal` is read only by routes that have a key, and those have it from the hook below.
   server.decorateRequest('principal', null as unknown as Principal);
+  server.decorate('activity', { at: performance.now() });
   acceptJson(server);
   addHeaders(server);
   allowOrigins(server, options.corsOrigins);
   admit(server, options, routes);
   logRequests(server);
+  endStreamsOnClose(server);
   await server.after();
   return server;
+}
+
+/** Milliseconds an answer may go on after the server was told to stop: event streams would never end. */
+const LAST_ANSWERS_MS = 3_000;
+
+function endStreamsOnClose(server: FastifyInstance): void {
+  server.addHook('preClose', (done) => {
+    setTimeout(() => server.server.closeAllConnections(), LAST_ANSWERS_MS).unref();
+    done();
+  });
 }
 
 /** The key before the body: who has none learns nothing and costs nothing. */
@@ -132,6 +146,7 @@ function logRequests(server: FastifyInstance): void {
     };
     if (reply.statusCode >= 500) request.log.error(line, 'request');
     else request.log.info(line, 'request');
+    if (request.principal) server.activity.at = performance.now();
     done();
   });
 }

@@ -44,9 +44,9 @@ export interface Answer {
   json: unknown;
 }
 
-/** @param routes makes the routes once the storage is there */
+/** @param routes makes the routes once what they stand on is there */
 export async function startHttp(
-  routes: (storage: Storage) => readonly Routes[] = () => [],
+  routes: (storage: Storage, more: Pick<TestServer, 'auth' | 'dataDir'>) => readonly Routes[] = () => [],
   options: Partial<Pick<HttpOptions, 'rateLimit' | 'corsOrigins'>> = {},
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-http-'));
@@ -62,7 +62,7 @@ export async function startHttp(
     });
   const { key, userId } = await addUser('default');
   const server = await createHttpServer({ auth, log, rateLimit: 0, corsOrigins: [], ...options });
-  for (const plugin of routes(storage)) await server.register(plugin);
+  for (const plugin of routes(storage, { auth, dataDir })) await server.register(plugin);
   await server.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
 

@@ -1,0 +1,22 @@
+export const HELP = `parley: a self-hosted service for agent conversations
+
+  parley serve [--host ADDRESS] [--port PORT]
+        Serves. SIGTERM or SIGINT ends it in order, a second one at once.
+
+  parley keys create --user NAME [--name LABEL] [--expires 30d]
+        Makes a key of a user, and the user when there is none. The key stands alone on the last line.
+  parley keys list [--user NAME]
+  parley keys revoke ID
+        The key counts no more, at once.
+
+  parley users list
+  parley users disable NAME
+  parley users enable NAME
+        All keys of a user count no more, or again.
+  parley users erase NAME --yes
+        Removes a user with all that is stored, for good.
+
+  parley help
+
+Keys and users may be changed while the server runs. Both find the data by PARLEY_DATA_DIR;
+docs/configuration.md lists this and all other variables.`;

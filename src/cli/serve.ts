@@ -1,0 +1,69 @@
+import { type Config, SHORT_KEY, isShort } from '../config.ts';
+import { type Logger, createLog, flushLog } from '../observe/log.ts';
+import type { Secret } from '../secrets/secret.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The service, composed and ready to listen. */
+export interface App {
+  /** Resolves to the URL it can be reached by. */
+  listen(): Promise<string>;
+  /** Stops accepting, ends what runs, and lets go of everything. */
+  close(): Promise<void>;
+  /** A key that this start made, and the file it was written to. */
+  newKey: { key: Secret; file: string } | null;
+}
+
+export type Build = (config: Config, log: Logger) => Promise<App>;
+
+/** Milliseconds a stop may take. What is not ended by then is recovered by the next start. */
+const STOP_MS = 5_000;
+
+/** Serves until SIGTERM or SIGINT; gives the exit code. A second signal ends the process at once. */
+export async function serve(config: Config, build: Build, terminal: Terminal): Promise<number> {
+  const log = createLog(config.logLevel);
+  const stopped = stopSignal(log);
+  if (isShort(config.sessionApiKey?.unwrap())) {
+    log.warn(`SESSION_API_KEY has fewer than ${SHORT_KEY} characters: good enough on loopback only.`);
+  }
+  const app = await build(config, log);
+  try {
+    const url = await app.listen();
+    terminal.note(`Parley serves at ${url}`);
+    if (app.newKey) announce(app.newKey, terminal);
+    const signal = await stopped;
+    log.info({ signal }, 'stopping');
+  } finally {
+    await Promise.race([app.close(), deadline()]);
+    await flushLog(log);
+  }
+  return 0;
+}
+
+/** On the terminal, never in the log. */
+function announce({ key, file }: { key: Secret; file: string }, terminal: Terminal): void {
+  terminal.note(`A key for you, the user "default", shown only now and kept in ${file}:`);
+  terminal.note(`  ${key.unwrap()}`);
+}
+
+function stopSignal(log: Logger): Promise<string> {
+  return new Promise((resolve) => {
+    let stopping = false;
+    const stop = (signal: string): void => {
+      if (stopping) {
+        log.warn({ signal }, 'stopping at once');
+        // oxlint-disable-next-line unicorn/no-process-exit -- who asks twice does not want to wait for anything
+        process.exit(1);
+      }
+      stopping = true;
+      resolve(signal);
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  });
+}
+
+function deadline(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, STOP_MS).unref();
+  });
+}
