@@ -85,8 +85,7 @@ describe('driving a conversation', () => {
     await looked.opened;
     await c.service.message(c.principal, 'late', { content: 'two' });
     said.open();
-    await c.until('late', () => runs === 2);
-    await c.until('late', (view) => view.agent_state === 'awaiting_user_input');
+    await c.settled('late');
     assert.deepEqual(texts(await c.events('late')), ['one', 'I saw 1', 'two', 'I saw 2']);
   });
 
@@ -125,7 +124,7 @@ describe('driving a conversation', () => {
       return counting(context);
     };
     await c.service.create(c.principal, { conversation_id: 'done', initial_user_msg: 'x' });
-    await c.until('done', (view) => view.agent_state === 'awaiting_user_input');
+    await c.settled('done');
     await c.service.stop(c.principal, 'done');
     await c.service.start(c.principal, 'done');
     await c.until('done', (view) => view.status === 'RUNNING' && view.agent_state === 'awaiting_user_input');
@@ -179,8 +178,7 @@ describe('driving a conversation', () => {
       'once is no proof',
     );
     await c.sweep.sweep();
-    await c.until('orphan', (view) => view.agent_state === 'awaiting_user_input');
-    await c.until('orphan', () => !c.driver.drives(key));
+    await c.settled('orphan');
     assert.equal((await c.storage.read.conversations.get(key))?.driver, null);
   });
 

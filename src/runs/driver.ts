@@ -113,8 +113,8 @@ export class Driver {
         log.error({ err: error, conversation: row.key }, 'run failed');
         end = broken(row);
       }
-      if (signal.aborted) return;
-      if (await this.#end(row, end)) return;
+      // Also when it was interrupted meanwhile: what was done is done, and a start need not do it again.
+      if ((await this.#end(row, end)) || signal.aborted) return;
       row = await read.conversations.get(row.key);
       if (row?.generation !== claimed.generation) return;
     }

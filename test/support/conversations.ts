@@ -38,6 +38,8 @@ export interface TestConversations {
   events(id: string): Promise<Event[]>;
   /** Resolves when the conversation is as asked. */
   until(id: string, is: (view: Awaited<ReturnType<ConversationService['get']>>) => boolean): Promise<void>;
+  /** Resolves when nobody drives the conversation and nothing wants it driven. */
+  settled(id: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -150,6 +152,13 @@ export async function startConversations(
     until: async (id, is) => {
       while (!is(await service.get(test.principal, id)))
         await new Promise((resolve) => setTimeout(resolve, 2));
+    },
+    settled: async (id) => {
+      for (;;) {
+        const row = await storage.read.conversations.find(test.principal.userId, id);
+        if (row && row.driver === null && !row.wanted) return;
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
     },
     close: async () => {
       await driver.close();
