@@ -72,13 +72,13 @@ export class GitHost {
     const status = answer.statusCode ?? 502;
     if (status === 401) return refusal(answer, 403, this.#unauthorized(route));
     const headers = headersToForward(answer, ANSWER_HEADERS_DROPPED);
-    for (const [name, value] of Object.entries(headers)) {
-      if (this.#secrets.some((secret) => String(value).includes(secret))) delete headers[name];
-    }
     if (typeof headers['location'] === 'string') {
       const location = this.#locationInside(headers['location']);
       if (location === null) delete headers['location'];
       else headers['location'] = location;
+    }
+    for (const [name, value] of Object.entries(headers)) {
+      if (this.#secrets.some((secret) => String(value).includes(secret))) delete headers[name];
     }
     if (route.to !== 'repository' || !route.lfsBatch || status !== 200)
       return { status, headers, body: null };
