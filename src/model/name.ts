@@ -93,8 +93,9 @@ export function routeOf(name: string, baseUrl: string | null): ModelRoute | null
  */
 export function modelDestination(name: string, baseUrl: string | null): string {
   if (baseUrl) return new URL(baseUrl).origin;
-  const { provider } = splitName(name);
-  return `provider:${provider ?? providerOfBareName(name) ?? name.toLowerCase().split('/', 1)[0]}`;
+  const provider =
+    splitName(name).provider ?? providerOfBareName(name) ?? name.toLowerCase().split('/', 1)[0];
+  return `provider:${provider === 'google' ? 'gemini' : provider}`;
 }
 
 /** Takes the provider's prefix off, and that alone: `openrouter/anthropic/claude` asks for `anthropic/claude`. */

@@ -80,6 +80,8 @@ type StreamPart = Stream extends AsyncIterable<infer Part> ? Part : never;
 
 async function openStream(request: ModelRequest, signal: AbortSignal): Promise<Stream> {
   const [{ streamText }, model] = await Promise.all([import('ai'), request.model.open()]);
+  // It would print them.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
   const { stream } = streamText({
     model,
     instructions: cached({ role: 'system', content: request.system }),
@@ -184,18 +186,11 @@ class StepReader {
   }
 
   #call(part: Extract<StreamPart, { type: 'tool-call' }>): ModelCall {
-    const id = this.#freshId(part.toolCallId);
     const metadata = part.providerMetadata === undefined ? {} : { metadata: part.providerMetadata };
-    const call = { id, name: part.toolName, ...metadata };
+    const call = { id: part.toolCallId, name: part.toolName, ...metadata };
     if (!('invalid' in part) || part.invalid !== true) return { ...call, valid: true, input: part.input };
     const raw = typeof part.input === 'string' ? part.input : JSON.stringify(part.input);
     return { ...call, valid: false, raw, problem: problemOf(part.error) };
-  }
-
-  /** Some servers give all calls of an answer the same id, and an answer must name the one it is for. */
-  #freshId(id: string): string {
-    const taken = this.#calls.filter((call) => call.id === id || call.id.startsWith(`${id}-`)).length;
-    return taken === 0 ? id : `${id}-${taken + 1}`;
   }
 }
 

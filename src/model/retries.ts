@@ -1,0 +1,53 @@
+import { setTimeout } from 'node:timers/promises';
+
+import type { ModelFailure } from './failure.ts';
+import { modelStep, type ModelOutcome, type ModelRequest } from './step.ts';
+
+/** How often a call is tried in all. */
+const TRIES = 5;
+const FIRST_WAIT_MS = 1_000;
+/** A provider that asks for more has said no. */
+const LONGEST_WAIT_MS = 120_000;
+
+const PASSING: ReadonlySet<ModelFailure['kind']> = new Set([
+  'rate_limited',
+  'unavailable',
+  'server_error',
+  'interrupted',
+]);
+
+export interface Retries {
+  /** Before each wait: which try the next one is, of how many, why, and the wait. */
+  onRetry?: (n: number, of: number, reason: ModelFailure, delayMs: number) => void;
+  /** Rejects with the signal's reason when it aborts. */
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Asks the model, and asks again when what failed may pass by itself: after waits that double, or as long as the
+ * provider says. Gives the last failure when none of the tries succeeds.
+ * @throws the signal's reason, when it aborts
+ */
+export async function modelStepWithRetries(
+  request: ModelRequest,
+  retries: Retries = {},
+): Promise<ModelOutcome> {
+  const { onRetry, sleep = wait } = retries;
+  for (let tried = 1; ; tried += 1) {
+    const outcome = await modelStep(request);
+    if (outcome.ok || tried === TRIES || !PASSING.has(outcome.failure.kind)) return outcome;
+    const delay = outcome.failure.retryAfterMs ?? jittered(FIRST_WAIT_MS * 2 ** (tried - 1));
+    if (delay > LONGEST_WAIT_MS) return outcome;
+    onRetry?.(tried + 1, TRIES, outcome.failure, delay);
+    await sleep(delay, request.signal);
+  }
+}
+
+/** Many conversations that fail at once shall not ask again at once. */
+function jittered(ms: number): number {
+  return Math.round(ms * (0.75 + Math.random() / 2));
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
+}
