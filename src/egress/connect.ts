@@ -4,8 +4,8 @@ import { connect as connectTls } from 'node:tls';
 import type { Destination } from './destination.ts';
 
 const CONNECT_MS = 10_000;
-/** Before the next address of the same host is tried beside this one (RFC 8305). */
-const NEXT_ADDRESS_MS = 500;
+/** Then the next address of the same host is tried instead; the last one has all of the time. */
+const NEXT_ADDRESS_MS = 1_000;
 
 /** A TCP connection to one of the checked addresses, within 10 s. Rejects with Node's error, or when the signal aborts. */
 export async function connectTo(destination: Destination, signal?: AbortSignal): Promise<Socket> {
@@ -36,15 +36,21 @@ export async function connectSecurely(destination: Destination, signal?: AbortSi
   return ready(secure, 'secureConnect', signal);
 }
 
-async function ready<S extends Socket>(socket: S, event: string, signal?: AbortSignal): Promise<S> {
+async function ready<S extends Socket>(
+  socket: S,
+  event: string,
+  signal: AbortSignal | undefined,
+): Promise<S> {
+  const late = AbortSignal.timeout(CONNECT_MS);
   try {
-    await once(socket, event, {
-      signal: AbortSignal.any([AbortSignal.timeout(CONNECT_MS), ...(signal ? [signal] : [])]),
-    });
+    await once(socket, event, { signal: signal ? AbortSignal.any([signal, late]) : late });
     return socket;
   } catch (error) {
+    // A connection that is being given up may still fail.
     socket.on('error', () => {});
     socket.destroy();
+    if (late.aborted)
+      throw Object.assign(new Error('the host did not answer in time'), { code: 'ETIMEDOUT' });
     throw error;
   }
 }

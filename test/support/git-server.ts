@@ -6,13 +6,9 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Server as Listener } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -46,6 +42,8 @@ export interface GitServerOptions {
   prefix?: string;
   /** What LFS answers give the client to authenticate with: the request's own header (as Gitea does), or nothing. */
   lfsAuthorization?: 'echo' | 'none';
+  /** Serves by https with this certificate. */
+  tls?: { key: string; cert: string };
   /** Asked first for every request; answers it itself when it returns true. */
   intercept?: (incoming: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -197,13 +195,17 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     answer(response, 200, type, JSON.stringify({ transfer: 'basic', objects }));
   }
 
-  const server = createServer({ requestTimeout: 0 }, (incoming, response) => {
+  const handle = (incoming: IncomingMessage, response: ServerResponse) => {
     const { method = '', url = '', headers } = incoming;
     response.once('close', () => requests.push({ method, url, headers, status: response.statusCode }));
     serve(incoming, response).catch(() => response.destroy());
-  });
+  };
+  const { tls } = options;
+  const server = tls
+    ? createTlsServer({ ...tls, requestTimeout: 0 }, handle)
+    : createServer({ requestTimeout: 0 }, handle);
   const port = await listen(server);
-  const base = `http://127.0.0.1:${port}${prefix}`;
+  const base = `http${tls ? 's' : ''}://127.0.0.1:${port}${prefix}`;
 
   async function close(): Promise<void> {
     if (!server.listening) return;
@@ -290,7 +292,7 @@ function answer(
   response.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(body);
 }
 
-async function listen(server: Server): Promise<number> {
+async function listen(server: Listener): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -78,23 +78,30 @@ export class GitHost {
       else headers['location'] = location;
     }
     for (const [name, value] of Object.entries(headers)) {
-      if (this.#secrets.some((secret) => String(value).includes(secret))) delete headers[name];
+      if (this.#shows(String(value))) delete headers[name];
     }
-    if (route.to !== 'repository' || !route.lfsBatch || status !== 200)
-      return { status, headers, body: null };
+    if (route.to !== 'repository' || !route.lfsBatch || status >= 300) return { status, headers, body: null };
 
-    const { origin, pathname } = this.#base;
-    const base = `${originInside(this.#front)}${pathname.replace(/\/*$/, '')}`;
-    const text = await readAtMost(answer, BATCH_ANSWER_BYTES);
-    const body =
-      text === null
-        ? null
-        : this.#actions.rewrite(text, `${base}/${this.#front.repository}/${LFS_ACTIONS}`, origin);
-    if (body === null)
-      return refusal(answer, 502, `${this.#base.host} sent an LFS answer that can't be read`);
+    const body = await this.#batchInside(answer);
+    if (body === null) {
+      return refusal(answer, 502, `${this.#base.host} sent an LFS answer that can't be passed on`);
+    }
     delete headers['content-length'];
     delete headers['etag'];
     return { status, headers, body };
+  }
+
+  async #batchInside(answer: IncomingMessage): Promise<string | null> {
+    const text = await readAtMost(answer, BATCH_ANSWER_BYTES);
+    if (text === null) return null;
+    const { origin, pathname } = this.#base;
+    const repository = `${originInside(this.#front)}${pathname.replace(/\/*$/, '/')}${this.#front.repository}`;
+    const body = this.#actions.rewrite(text, `${repository}/${LFS_ACTIONS}`, origin);
+    return body === null || this.#shows(body) ? null : body;
+  }
+
+  #shows(text: string): boolean {
+    return this.#secrets.some((secret) => text.includes(secret));
   }
 
   #authorize(headers: OutgoingHttpHeaders): void {
