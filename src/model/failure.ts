@@ -1,4 +1,6 @@
+import { EgressRefused } from '../egress/policy.ts';
 import { HIDDEN, type Secret } from '../secrets/secret.ts';
+import { ImageError } from './images.ts';
 
 /** The id V0 clients know for each reason why a call of the model gave no step. */
 const RUNTIME_STATUS = {
@@ -50,6 +52,8 @@ export function failureOf(
   error: unknown,
   { begun, key }: { begun: boolean; key: Secret | null },
 ): ModelFailure {
+  const own = causes(error).find((cause) => cause instanceof EgressRefused || cause instanceof ImageError);
+  if (own) return failure('bad_request', own.message);
   const facts = factsOf(error);
   const kind = kindOf(facts) ?? (begun ? 'interrupted' : 'unavailable');
   // Providers quote the key that they refuse, masked or not.
@@ -63,8 +67,6 @@ interface Facts {
   /** Everything by which providers tell their errors apart, in lower case. */
   marks: string;
   headers: Record<string, unknown>;
-  /** We ourselves refused to call that address, or to give that image. */
-  ours: boolean;
 }
 
 /** Read by shape: loading the library to compare with its classes would cost a tenth of a second at start. */
@@ -81,7 +83,6 @@ function factsOf(error: unknown): Facts {
     message,
     marks: marks.join('\n').slice(0, 20_000).toLowerCase(),
     headers: record(shape['responseHeaders']),
-    ours: causes(error).some((cause) => cause['name'] === 'EgressRefused' || cause['name'] === 'ImageError'),
   };
 }
 
@@ -94,8 +95,7 @@ const CONTENT_POLICY =
 const BAD_KEY =
   /api_key_invalid|api key not valid|invalid_api_key|incorrect api key|authentication_error|invalid x-api-key/;
 
-function kindOf({ status, marks, ours }: Facts): ModelFailureKind | null {
-  if (ours) return 'bad_request';
+function kindOf({ status, marks }: Facts): ModelFailureKind | null {
   if (status === 402 || OUT_OF_CREDITS.test(marks)) return 'out_of_credits';
   if (status === 401 || BAD_KEY.test(marks)) return 'authentication';
   if (status === 429 || /rate_limit|resource_exhausted|too many requests/.test(marks)) return 'rate_limited';
@@ -136,10 +136,9 @@ function retryAfter(headers: Record<string, unknown>): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
 }
 
-function causes(error: unknown): Record<string, unknown>[] {
-  const chain: Record<string, unknown>[] = [];
-  for (let cause = error; cause instanceof Error && chain.length < 10; cause = cause.cause)
-    chain.push(record(cause));
+function causes(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let cause = error; cause instanceof Error && chain.length < 10; cause = cause.cause) chain.push(cause);
   return chain;
 }
 

@@ -19,6 +19,7 @@ import {
   type ShapeName,
 } from '../../test/support/model-answers.ts';
 import { startModelServer, type ModelServer } from '../../test/support/model-server.ts';
+import { EgressRefused } from '../egress/policy.ts';
 import { Secret } from '../secrets/secret.ts';
 import { resolveModel } from './resolve.ts';
 import { modelStep, type ModelOutcome, type ModelRequest } from './step.ts';
@@ -279,6 +280,16 @@ for (const [name, answer, kind, runtimeStatus] of REFUSALS) {
   });
 }
 
+test('an address that the rules forbid is said as the rules say it', async () => {
+  const forbidding: typeof fetch = () =>
+    Promise.reject(new EgressRefused('10.0.0.1', 80, '10.0.0.1 is private'));
+  const model = resolveModel({ name: 'm', baseUrl: 'http://10.0.0.1/v1', apiKey: null }, forbidding);
+  await using server = await startModelServer();
+  const outcome = await modelStep(requestTo(server, { model }));
+  assert.ok(!outcome.ok);
+  assert.deepEqual([outcome.failure.kind, outcome.failure.message], ['bad_request', '10.0.0.1 is private']);
+});
+
 test('a server that is not there is unavailable', async () => {
   const server = await startModelServer();
   await server.close();
@@ -350,6 +361,6 @@ test('fetches images by the fetch that was given, and says when it cannot', asyn
   const outcome = await modelStep(look('https://pictures.example/none.png'));
   assert.ok(!outcome.ok);
   assert.equal(outcome.failure.kind, 'bad_request');
-  assert.match(outcome.failure.message, /image at pictures\.example was answered with 404/);
+  assert.match(outcome.failure.message, /^The image at pictures\.example was answered with 404/);
   assert.deepEqual(asked, ['https://pictures.example/cat.png', 'https://pictures.example/none.png']);
 });
