@@ -12,8 +12,10 @@ import type { Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import { principalOf } from './auth.ts';
 import { allowOrigins } from './cors.ts';
+import { docsRoutes } from './docs.ts';
 import { acceptJson } from './json-body.ts';
 import { KnownRoutes } from './known-routes.ts';
+import { describeRoutes } from './openapi.ts';
 import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts';
 import { TokenBuckets } from './token-buckets.ts';
 import { validatorCompiler } from './validation.ts';
@@ -66,7 +68,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   admit(server, options, routes);
   logRequests(server);
   endStreamsOnClose(server);
-  await server.after();
+  await describeRoutes(server);
+  await server.register(docsRoutes);
   return server;
 }
 
