@@ -1,0 +1,62 @@
+import { userMessage } from '../../events/build.ts';
+import type { AgentContext, AgentOutcome } from '../context.ts';
+import { runAgent } from '../run-agent.ts';
+import { FakeJournal, FakeLog } from './fake-journal.ts';
+import { FakeModel, type Scripted } from './fake-model.ts';
+import { FakeSandbox } from './fake-sandbox.ts';
+
+/** A conversation with fakes around the agent: one log, one sandbox, as many runs as the test wants. */
+export class Stage {
+  readonly log = new FakeLog();
+  readonly sandbox = new FakeSandbox();
+  readonly statuses: { type: string; id: string; message: string }[] = [];
+  readonly abort = new AbortController();
+  readonly model: FakeModel;
+
+  constructor(script: readonly (Scripted | Scripted[])[], says: string | null = 'Do it.', model?: string) {
+    this.model = new FakeModel(script, model);
+    if (says !== null) this.log.append([userMessage(says)]);
+  }
+
+  context(more: Partial<AgentContext> = {}): AgentContext {
+    return {
+      agent: 'CodeActAgent',
+      conversationId: 'abc',
+      repository: null,
+      instructions: '',
+      language: '',
+      maxIterations: 50,
+      maxBudget: null,
+      secretDescriptions: {},
+      model: this.model.runModel,
+      journal: new FakeJournal(this.log),
+      iterations: this.log.iterations,
+      spent: { cost: 0, promptTokens: 0, completionTokens: 0 },
+      sandbox: async () => this.sandbox,
+      notify: (status) => this.statuses.push(status),
+      signal: this.abort.signal,
+      ...more,
+    };
+  }
+
+  async run(more: Partial<AgentContext> = {}): Promise<AgentOutcome> {
+    return await runAgent(this.context(more));
+  }
+
+  /** Each event in a word, for the order of things. */
+  story(): string[] {
+    return this.log.events.map((event) => {
+      if ('action' in event) return `${event.source} ${event.action}`;
+      return event.observation === 'agent_state_changed'
+        ? `state ${event.extras.agent_state}`
+        : `→ ${event.observation}`;
+    });
+  }
+}
+
+export const bash = (command: string, more: object = {}) => ({
+  name: 'execute_bash',
+  input: { command, ...more },
+});
+export const edit = (input: object) => ({ name: 'str_replace_editor', input });
+export const finish = (message = 'Done.') => ({ name: 'finish', input: { message } });
