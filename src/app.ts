@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openingEvents } from './agent/opening.ts';
+import { runAgent } from './agent/run-agent.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { ensureSessionKey } from './auth/session-key.ts';
+import { OnlyUser } from './auth/only-user.ts';
+import type { App } from './cli/serve.ts';
+import type { Config } from './config.ts';
+import { ConversationService } from './conversations/service.ts';
+import { prepareDataDirectory } from './data-directory.ts';
+import { guardedFetch } from './egress/guarded-fetch.ts';
+import { sandboxPolicy, servicePolicy } from './egress/policy.ts';
+import { cachedResolve } from './egress/resolver.ts';
+import { every } from './every.ts';
+import { principalOf } from './http/auth.ts';
+import { conversationRoutes } from './http/conversations.ts';
+import { eventRoutes } from './http/events.ts';
+import { healthRoutes } from './http/health.ts';
+import { loginRoutes } from './http/login.ts';
+import { optionsRoutes } from './http/options.ts';
+import { providersRoutes } from './http/providers.ts';
+import { secretsRoutes } from './http/secrets.ts';
+import { createHttpServer } from './http/server.ts';
+import { settingsRoutes } from './http/settings.ts';
+import { Subscriptions } from './live/subscriptions.ts';
+import { resolveModel } from './model/resolve.ts';
+import type { Logger } from './observe/log.ts';
+import { Driver } from './runs/driver.ts';
+import { InProcessQueue } from './runs/queue.ts';
+import { redactEvent } from './runs/redact-event.ts';
+import { Sandboxes } from './runs/sandboxes.ts';
+import { stretchWith } from './runs/stretch.ts';
+import { Sweep } from './runs/sweep.ts';
+import { startGateway } from './sandbox/gateway/gateway.ts';
+import { type GitFront, gitFrontConfig } from './sandbox/gateway/git-front.ts';
+import type { SandboxProvider } from './sandbox/sandbox.ts';
+import { selectSandbox } from './sandbox/select.ts';
+import { openVault } from './secrets/key-file.ts';
+import { Redactor } from './secrets/redactor.ts';
+import type { RunSettings } from './settings/run-settings.ts';
+import { SettingsService } from './settings/service.ts';
+import { lockDataDirectory, openStorage, type Storage } from './storage/storage.ts';
+
+/** Milliseconds between two looks for conversations that have to be driven and are not. */
+const SWEEP_MS = 15_000;
+/** Milliseconds between two looks for conversations that nobody has touched for long, and how many end at once. */
+const IDLE_MS = 30_000;
+const IDLE_AT_ONCE = 20;
+
+/** Puts the service together: the only place that knows every part. Nothing is reachable before `listen`. */
+export async function build(config: Config, log: Logger): Promise<App> {
+  prepareDataDirectory(config.dataDir);
+  const lock = lockDataDirectory(config.dataDir);
+  const storage = await openStorage(config.dataDir, (conversation, events) =>
+    subscriptions.publish(conversation, events),
+  );
+  const subscriptions = new Subscriptions((conversation, range) =>
+    storage.read.events.read(conversation, range),
+  );
+  const { read, transact } = storage;
+  const vault = await openVault({
+    dataDir: config.dataDir,
+    given: config.secretKey,
+    sentinel: {
+      get: (name) => read.meta.get(name),
+      set: (name, value) => transact(({ meta }) => meta.set(name, value)),
+    },
+  });
+  const { made, file } = await ensureSessionKey({
+    dataDir: config.dataDir,
+    given: config.sessionApiKey,
+    transact,
+  });
+  const auth = new Authenticator(read.keys, transact, (error) =>
+    log.error({ err: error }, 'the last use of keys was not stored'),
+  );
+  const onlyUser = new OnlyUser(read.keys);
+  await onlyUser.look();
+
+  const policy = servicePolicy({
+    privateAllowed: () => onlyUser.alone,
+    allowPrivateHosts: config.allowPrivateHosts,
+  });
+  const fetch = guardedFetch(policy);
+  const settings = new SettingsService({ read: read.settings, transact, vault, fetch });
+  const provider = await openSandboxes(config, policy, log);
+  const sandboxes = new Sandboxes({
+    provider,
+    directory: join(config.dataDir, 'workspaces'),
+    most: 2 * config.maxRunning.inAll,
+  });
+  const driver = new Driver({
+    read,
+    transact,
+    sandboxes,
+    log,
+    stretch: stretchWith({
+      read,
+      transact,
+      vault,
+      sandboxes,
+      limits: config.sandbox.limits,
+      snapshot: (userId) => settings.snapshot(userId),
+      resolveModel: (model) => resolveModel(model, fetch),
+      runAgent,
+      redactor: redactorOf,
+      notify: (conversation, status) => subscriptions.notify(conversation, status),
+    }),
+  });
+  const queue = new InProcessQueue((key) => driver.drive(key), {
+    perUser: config.maxRunning.perUser,
+    total: config.maxRunning.inAll,
+  });
+  const sweep = new Sweep({ read, transact, queue, drives: (key) => driver.drives(key) });
+  const conversations = new ConversationService({
+    read,
+    transact,
+    vault,
+    watchers: subscriptions,
+    drivers: {
+      offer: (hint) => queue.offer(hint),
+      interrupt: (key, generation) => driver.interrupt(key, generation),
+      release: (key) => sandboxes.close(key),
+      discard: (key) => sandboxes.discard(key),
+    },
+    opening: openingEvents,
+    redactor: async (userId) => {
+      const redact = redactorOf(await settings.snapshot(userId));
+      return (event) => redactEvent(event, redact);
+    },
+  });
+
+  const server = await createHttpServer({
+    auth,
+    log,
+    rateLimit: config.rateLimit,
+    corsOrigins: config.corsOrigins,
+  });
+  for (const routes of [
+    loginRoutes(auth),
+    healthRoutes({
+      dataDir: config.dataDir,
+      sandbox: () => provider.report,
+      storageWorks: () => storageWorks(storage),
+    }),
+    settingsRoutes(settings),
+    secretsRoutes(settings),
+    providersRoutes(settings),
+    optionsRoutes(async () => (await import('./model/price.ts')).listModels()),
+    conversationRoutes(conversations),
+    eventRoutes({
+      service: conversations,
+      subscriptions,
+      stillAllowed: (request) =>
+        principalOf(request, auth).then(
+          () => true,
+          () => false,
+        ),
+    }),
+  ]) {
+    await server.register(routes);
+  }
+
+  const timers = new AbortController();
+  return {
+    newKey: made && { key: made, file },
+    listen: async () => {
+      const url = await server.listen({ host: config.host, port: config.port });
+      const failed = (error: unknown): void => log.error({ err: error }, 'a periodic task failed');
+      every(1_000, () => onlyUser.look(), { signal: timers.signal, failed });
+      every(SWEEP_MS, () => sweep.sweep(), { signal: timers.signal, failed });
+      every(
+        IDLE_MS,
+        async () => {
+          const before = new Date(Date.now() - config.idleStopSeconds * 1000);
+          await conversations.stopIdle(before, IDLE_AT_ONCE);
+        },
+        { signal: timers.signal, failed },
+      );
+      await conversations.finishRemovals();
+      await sweep.recover();
+      return url;
+    },
+    close: async () => {
+      timers.abort();
+      subscriptions.close();
+      const closed = server.close();
+      await driver.close();
+      await queue.close();
+      await sandboxes.closeAll();
+      await provider.close();
+      await closed;
+      await auth.close();
+      await fetch.close();
+      await storage.close();
+      lock.release();
+    },
+  };
+}
+
+function openSandboxes(
+  config: Config,
+  frontPolicy: ReturnType<typeof servicePolicy>,
+  log: Logger,
+): Promise<SandboxProvider> {
+  const { kind, uidBase, readOnlyPaths, allowHosts } = config.sandbox;
+  const policy = sandboxPolicy({ allowHosts });
+  // One cache for all sandboxes: fifty programs that ask for the same name ask the system once.
+  const resolve = cachedResolve();
+  const tell = (line: string): void => log.warn({ from: 'sandbox' }, line);
+  return selectSandbox(kind, {
+    runDir: runDirectory(config.dataDir),
+    uidBase,
+    extraReadOnlyPaths: readOnlyPaths,
+    caFile: config.caFile,
+    startGateway: (socketPath: string, front: GitFront | null) =>
+      startGateway({ socketPath, front, policy, frontPolicy, resolve, log: tell }),
+    gitConfig: gitFrontConfig,
+    log: tell,
+  });
+}
+
+/** Short, as sockets need it, and of this data directory alone. */
+function runDirectory(dataDir: string): string {
+  const own = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
+  const root = process.getuid?.() === 0;
+  return root ? `/run/parley-${own}` : join(tmpdir(), `parley-${process.getuid?.() ?? ''}-${own}`);
+}
+
+function redactorOf(settings: RunSettings): (text: string) => string {
+  const tokens = settings.tokens.map(({ token }) => token);
+  const redactor = new Redactor(settings.liveSecrets, tokens);
+  return (text) => redactor.redact(text);
+}
+
+async function storageWorks({ transact }: Storage): Promise<void> {
+  await transact(({ meta }) => meta.set('last-ready-check', new Date().toISOString()));
+}
