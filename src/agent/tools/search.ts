@@ -38,7 +38,7 @@ export const glob = defineTool({
     if (/[\0\n]/.test(pattern))
       return 'The pattern has a line break or a NUL character, which no path here has.';
     // Expanded from a variable, a pattern is only ever a pattern: nothing in it is run.
-    const command = `(cd -- ${quoted(path)} && shopt -s globstar nullglob && IFS= && p=${quoted(pattern)} && for f in $p; do printf '%s\\n' "$f"; done | head -n ${MAX_MATCHES})`;
+    const command = `(cd -- ${quoted(path)} && shopt -s globstar nullglob && IFS= && p=${quoted(pattern)} && for f in $p; do [ -e "$f" ] && printf '%s\\n' "$f"; done | head -n ${MAX_MATCHES})`;
     return runAction(command, thought);
   },
 });

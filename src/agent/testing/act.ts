@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+
+import type { Event, NewAction, NewEvent } from '../../events/event.ts';
+import { carryOut } from '../tools/carry-out.ts';
+import { EditMemory } from '../tools/edit-memory.ts';
+import { TaskMemory } from '../tools/task-tracker.ts';
+import type { Tool } from '../tools/tool.ts';
+import { FakeSandbox } from './fake-sandbox.ts';
+
+type Answer = Extract<Event, { observation: string }>;
+
+/** Calls tools one after the other, with what they remember kept as a log would. */
+export class Workshop {
+  readonly sandbox = new FakeSandbox();
+  readonly edits = new EditMemory();
+  readonly tasks = new TaskMemory();
+  readonly events: Event[] = [];
+  signal = new AbortController().signal;
+
+  /** What came of a call that is right. */
+  async call(tool: Tool, input: unknown): Promise<Answer> {
+    const understood = tool.understand(input, '');
+    assert.ok(understood.ok, understood.ok ? '' : understood.problem);
+    const action = this.#log(understood.action);
+    const { sandbox, edits, tasks, signal } = this;
+    assert.ok('action' in action);
+    const result = await carryOut(action, { sandbox: async () => sandbox, signal, edits, tasks });
+    const answer = this.#log({ ...result, cause: action.id });
+    assert.ok('observation' in answer);
+    return answer;
+  }
+
+  #log(event: NewAction | NewEvent): Event {
+    const logged: Event = { id: this.events.length, timestamp: '2026-01-02T03:04:05.000000', ...event };
+    this.events.push(logged);
+    this.edits.add(logged);
+    this.tasks.add(logged);
+    return logged;
+  }
+}
+
+/** What the model is told about a call that is wrong. */
+export function problem(tool: Tool, input: unknown): string {
+  const understood = tool.understand(input, '');
+  assert.ok(!understood.ok);
+  return understood.problem;
+}
