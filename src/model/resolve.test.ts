@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { say, status } from '../../test/support/model-answers.ts';
+import { startModelServer } from '../../test/support/model-server.ts';
 import { ServiceError } from '../errors.ts';
 import { Secret } from '../secrets/secret.ts';
 import { resolveModel } from './resolve.ts';
@@ -95,4 +97,31 @@ test('a model that nothing locates is refused with what to set', () => {
 test('a provider of the SDK is loaded once, when it is first needed', async () => {
   const model = resolveModel({ name: 'm', baseUrl: 'http://h/v1', apiKey: null }, fetch);
   assert.equal(await model.open(), await model.open());
+});
+
+test('a server that refuses to be asked for usage is not asked again', async () => {
+  const refusal = status(
+    422,
+    {},
+    { detail: [{ loc: ['body', 'stream_options', 'include_usage'], msg: 'Extra inputs' }] },
+  );
+  await using server = await startModelServer([refusal, say('One'), say('Two'), status(422)]);
+  const model = resolveModel({ name: 'mistral/m', baseUrl: server.baseUrl, apiKey: null }, fetch);
+  const ask = async () =>
+    await modelStep({
+      model,
+      system: 'You help.',
+      messages: [{ role: 'user', content: 'Hi' }],
+      tools: {},
+      signal: new AbortController().signal,
+    });
+  const first = await ask();
+  assert.ok(first.ok && first.step.text === 'One');
+  assert.ok((await ask()).ok);
+  const third = await ask();
+  assert.match(third.ok ? '' : third.failure.message, /scripted 422/);
+  assert.deepEqual(
+    server.requests.map(({ body }) => body.stream_options?.include_usage ?? null),
+    [true, null, null, null],
+  );
 });

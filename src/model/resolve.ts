@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
 import type { RunModel } from './run-model.ts';
+import { withoutRefusedUsageOption } from './usage-option.ts';
 
 export interface ModelSettings {
   /** `provider/model` as LiteLLM writes it; with a base URL any name the server there knows. */
@@ -66,7 +67,7 @@ async function client(
       return createOpenAICompatible({
         name: 'compatible',
         baseURL,
-        fetch,
+        fetch: withoutRefusedUsageOption(fetch),
         includeUsage: true,
         ...auth,
       })(model);

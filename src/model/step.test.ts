@@ -155,6 +155,15 @@ test('gives calls that share an id different ones', async () => {
   assert.equal(new Set(step.calls.map(({ id }) => id)).size, 3);
 });
 
+test('says of a call that was cut at the greatest length that it was', async () => {
+  const step = await stepOf(call('think', '{"thought": "on and', { finishReason: 'length' }));
+  const [made] = step.calls;
+  assert.match(
+    made?.valid === false ? made.problem : '',
+    /not JSON: .* \(the answer was cut at its greatest length/,
+  );
+});
+
 test('speaks the Messages API with Anthropic, and marks what to cache', async () => {
   await using server = await startModelServer([
     call(

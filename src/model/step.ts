@@ -181,7 +181,8 @@ class StepReader {
     if (this.#text.trim() === '' && this.#calls.length === 0) {
       return { ok: false, failure: failure('unavailable', 'The model gave an empty answer.') };
     }
-    const step = { id: this.#id, text: this.#text, calls: this.#calls, usage: this.#usage, latencyMs };
+    const calls = this.#finish === 'length' ? this.#calls.map(cutShort) : this.#calls;
+    const step = { id: this.#id, text: this.#text, calls, usage: this.#usage, latencyMs };
     return { ok: true, step };
   }
 
@@ -192,6 +193,14 @@ class StepReader {
     const raw = typeof part.input === 'string' ? part.input : JSON.stringify(part.input);
     return { ...call, valid: false, raw, problem: problemOf(part.error) };
   }
+}
+
+function cutShort(call: ModelCall): ModelCall {
+  if (call.valid) return call;
+  return {
+    ...call,
+    problem: `${call.problem} (the answer was cut at its greatest length: write less at once)`,
+  };
 }
 
 /** What the model needs to know to call right: the innermost cause, which is the parser's or the schema's word. */
