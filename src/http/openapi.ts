@@ -27,7 +27,9 @@ const transform: Transform = (document) => {
   const { route } = document;
   if (!document.schema) return { schema: { hide: true }, url: document.url };
   const open = route.config?.open === true;
-  const response = { ...(!open && NO_KEY), ...ANY_ERROR, ...document.schema.response };
+  // fastify types it as unknown; routes give an object or nothing.
+  const own = document.schema.response as object | undefined;
+  const response = { ...(!open && NO_KEY), ...ANY_ERROR, ...own };
   const { schema, url } = jsonSchemaTransform({ ...document, schema: { ...document.schema, response } });
   const [method = ''] = [route.method].flat();
   return {
