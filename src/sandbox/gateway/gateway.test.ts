@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,6 +89,19 @@ async function raw(path: string, text: string): Promise<string> {
   socket.write(text, 'latin1');
   await closed;
   return Buffer.concat(chunks).toString('latin1');
+}
+
+const LARGE = 64 * 1024 * 1024;
+
+/** The amount once it no longer grows, while the gateway has the time to pass on many other requests. */
+async function settled(path: string, other: Host, amount: () => number): Promise<number> {
+  let before = -1;
+  for (let still = 0; still < 10; still += 1) {
+    await get(path, `http://ok.test:${other.port}/`);
+    if (amount() !== before) still = 0;
+    before = amount();
+  }
+  return before;
 }
 
 const get = (path: string, url: string, more = '') =>
@@ -329,6 +342,47 @@ describe('a gateway', () => {
       `POST http://ok.test:${host.port}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     assert.match(answer, /^HTTP\/1\.1 413 .*too much/s);
+  });
+
+  it('takes no more of a request than its host does', async () => {
+    const arrived = Promise.withResolvers<IncomingMessage>();
+    const host = await startHost((incoming, response) => {
+      arrived.resolve(incoming);
+      incoming.once('end', () => response.end('all of it'));
+    });
+    const small = await startHost();
+    const { path } = await gatewayTo([host.port, small.port]);
+    const sent = request({ socketPath: path, method: 'PUT', path: `http://ok.test:${host.port}/` });
+    const answered = once(sent, 'response');
+    sent.end(Buffer.alloc(LARGE));
+    const incoming = await arrived.promise;
+    const taken = () => (sent.socket?.bytesWritten ?? 0) - (sent.socket?.writableLength ?? 0);
+    assert.ok((await settled(path, small, taken)) < LARGE / 4);
+
+    let size = 0;
+    incoming.on('data', (chunk: Buffer) => (size += chunk.length));
+    await answered;
+    assert.equal(size, LARGE);
+  });
+
+  it('takes no more of an answer than the sandbox does', async () => {
+    const writing = Promise.withResolvers<ServerResponse>();
+    const host = await startHost((_, response) => {
+      response.end(Buffer.alloc(LARGE));
+      writing.resolve(response);
+    });
+    const small = await startHost();
+    const { path } = await gatewayTo([host.port, small.port]);
+    const sent = request({ socketPath: path, path: `http://ok.test:${host.port}/` });
+    sent.end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const { socket } = await writing.promise;
+    const taken = () => (socket ? socket.bytesWritten - socket.writableLength : LARGE);
+    assert.ok((await settled(path, small, taken)) < LARGE / 4);
+
+    let size = 0;
+    for await (const chunk of answer as AsyncIterable<Buffer>) size += chunk.length;
+    assert.equal(size, LARGE);
   });
 
   it('takes no more than 256 connections', async () => {
