@@ -25,6 +25,15 @@ test('what is sealed neither has nor repeats what it was made of', () => {
   assert.notEqual(vault.seal(new Secret('sk-secret-value'), BINDING), sealed);
 });
 
+test('no two values are sealed with the same initialisation vector', () => {
+  const count = 2_000;
+  const vectors = Array.from({ length: count }, () => {
+    const [, , body] = vault.seal(new Secret('same'), BINDING).split('.');
+    return Buffer.from(body!, 'base64url').subarray(0, 12).toString('hex');
+  });
+  assert.equal(new Set(vectors).size, count);
+});
+
 test('a sealed value opens nowhere but where it was sealed for', () => {
   for (const position of BINDING.keys()) {
     const other = BINDING.with(position, 'other') as unknown as Binding;

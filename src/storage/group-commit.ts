@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ServiceError } from '../errors.ts';
 
 interface Waiting {
@@ -26,12 +26,20 @@ export interface BatchObserver {
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #observer: BatchObserver;
+  readonly #statements: Record<'begin' | 'savepoint' | 'rollbackOne' | 'release' | 'commit', StatementSync>;
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
 
   constructor(database: DatabaseSync, observer: BatchObserver) {
     this.#database = database;
     this.#observer = observer;
+    this.#statements = {
+      begin: database.prepare('begin immediate'),
+      savepoint: database.prepare('savepoint one'),
+      rollbackOne: database.prepare('rollback to one'),
+      release: database.prepare('release one'),
+      commit: database.prepare('commit'),
+    };
   }
 
   write<T>(run: () => Promise<T>): Promise<T> {
@@ -58,25 +66,26 @@ export class GroupCommit {
   }
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
+    const { begin, savepoint, rollbackOne, release, commit } = this.#statements;
     const done: { waiting: Waiting; value: unknown }[] = [];
     const refused: { waiting: Waiting; reason: unknown }[] = [];
     try {
-      this.#database.exec('begin immediate');
+      begin.run();
       for (const waiting of batch) {
         const mark = this.#observer.mark();
-        this.#database.exec('savepoint one');
+        savepoint.run();
         try {
           done.push({ waiting, value: await waiting.run() });
         } catch (reason) {
           this.#observer.drop(mark);
           // A full or broken disk fails the whole batch: SQLite may have ended the transaction, and the commit would fail.
           if (!this.#database.isTransaction || isTrouble(reason)) throw reason;
-          this.#database.exec('rollback to one');
+          rollbackOne.run();
           refused.push({ waiting, reason });
         }
-        this.#database.exec('release one');
+        release.run();
       }
-      this.#database.exec('commit');
+      commit.run();
     } catch (reason) {
       this.#observer.drop(0);
       this.#rollback();
