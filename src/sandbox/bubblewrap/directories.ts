@@ -35,6 +35,7 @@ async function giveTree(path: string, user: { uid: number; gid: number }): Promi
  * the longest path, links out of it. The programs of the host do it, as they walk by descriptor and follow no link.
  */
 export async function removeTree(path: string): Promise<void> {
+  if ((await lstat(path).catch(() => null)) === null) return;
   let ended = await runProgram('rm', ['-rf', '--one-file-system', '--', path], TREE_MS);
   if (ended.code !== 0) {
     // Without root a directory must be opened before it can be emptied.

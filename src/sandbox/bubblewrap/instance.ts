@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from './directories.ts';
 import { removeLeftGroups } from './limits/ladder.ts';
@@ -30,6 +30,9 @@ export class Instance {
   /** @throws Error when another living service has this run directory. Removes what a dead one has left. */
   static async open(runDir: string): Promise<Instance> {
     await mkdir(runDir, { recursive: true, mode: 0o711 });
+    const { uid } = await lstat(runDir);
+    // In a directory that all may write to, such as /tmp, another user could have made it, or a link, first.
+    if (uid !== process.getuid?.()) throw new Error(`${runDir} belongs to another user`);
     // Sandboxes' users pass through to their own directory, and see no list of the others.
     await chmod(runDir, 0o711);
     const directory = await realpath(runDir);
@@ -38,11 +41,7 @@ export class Instance {
       `parley-${createHash('sha256').update(directory).digest('hex').slice(0, 10)}`,
     );
     const before = await instance.#before();
-    if (
-      before !== null &&
-      before.pid !== process.pid &&
-      (await startTimeOf(before.pid)) === before.startTime
-    ) {
+    if (before !== null && (await startTimeOf(before.pid)) === before.startTime) {
       throw new Error(
         `process ${before.pid} already keeps its sandboxes in ${directory}: give each service a run directory of its own`,
       );

@@ -36,7 +36,7 @@ data=$1 stage=$2; shift 2
 for fd in /proc/self/fd/*; do ((\${fd##*/} > 4)) && eval "exec \${fd##*/}>&-"; done
 while [[ $1 != -- ]]; do echo 0 >"$1" || exit 125; shift; done; shift
 echo 900 >/proc/self/oom_score_adj
-ulimit -c 0
+ulimit -c 0; umask 022
 (($(ulimit -Hn) <= 4096)) 2>&1 || ulimit -n 4096
 [[ -z $data ]] || ulimit -d "$data" || exit 125
 if [[ -n $stage ]]; then

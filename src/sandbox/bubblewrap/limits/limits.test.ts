@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { processesWith, run, startBench, type Bench } from '../test-support.ts';
+
+const MIB = 1024 ** 2;
+const LIMITS = { memoryBytes: 256 * MIB, processes: 64, cpus: 2, diskBytes: 32 * MIB };
+
+describe('the limits of a sandbox', () => {
+  let bench: Bench;
+  before(async () => void (bench = await startBench()));
+  after(() => bench[Symbol.asyncDispose]());
+
+  test('end fifty processes that allocate together, and say why', async () => {
+    const sandbox = await bench.open(1);
+    const hoard = `perl -e 'push @x, $_ . ("x" x 100000) and select(undef, undef, undef, 0.005) for 1 .. 100000'`;
+    const outcome = await run(sandbox, `for i in {1..50}; do ${hoard} & done; wait`);
+    assert.equal(outcome.kind, 'lost');
+    assert.match(outcome.reason ?? '', /memory.*256 MiB/);
+    assert.deepEqual(await processesWith(bench.runDir), []);
+    assert.equal((await bench.once('echo again')).output, 'again\n');
+  });
+
+  test('count what is in /tmp and /dev/shm as bounded', async () => {
+    const { output } = await bench.once(
+      'head -c 300M /dev/zero > /dev/shm/a; stat -c %s /dev/shm/a; df -B1 --output=size /tmp | tail -1',
+    );
+    const [shm, temporary] = output.trim().split('\n').slice(-2).map(Number);
+    assert.ok((shm ?? Infinity) <= 64 * MIB);
+    assert.equal(temporary, 64 * MIB);
+  });
+
+  test('stop a sandbox from making more processes, and its next command works', async () => {
+    const sandbox = await bench.open(1);
+    const { output } = await run(
+      sandbox,
+      `perl -e 'for (1 .. 500) { my $p = fork; last unless defined $p; if (!$p) { sleep 60; exit } push @p, $p } print scalar @p; kill 9, @p; 1 while wait != -1'`,
+    );
+    assert.ok(Number(output) > 10 && Number(output) < LIMITS.processes, output);
+    assert.equal((await run(sandbox, 'echo still')).output, 'still\n');
+    await sandbox.close();
+  });
+
+  test('end what fills the disk with many files, and leave room to clean up', async () => {
+    const sandbox = await bench.open(2, { limits: LIMITS });
+    const outcome = await run(
+      sandbox,
+      'for i in {1..10000}; do head -c 4M /dev/zero > big.$i; sleep 0.02; done',
+    );
+    assert.equal(outcome.kind, 'lost');
+    assert.match(outcome.reason ?? '', /disk.*32 MiB/);
+    const next = await bench.open(2, { limits: LIMITS });
+    assert.equal((await run(next, 'rm big.*; sleep 0.5; ls')).output, '');
+    await next.close();
+  });
+
+  test('end what fills the disk with files that were removed while open', async () => {
+    const sandbox = await bench.open(3, { limits: LIMITS });
+    const outcome = await run(
+      sandbox,
+      `perl -e 'for (1 .. 1000) { open($f[$_], ">", "f"); unlink "f"; print {$f[$_]} "x" x 4000000; select(undef, undef, undef, 0.02) }'`,
+    );
+    assert.equal(outcome.kind, 'lost');
+    assert.match(outcome.reason ?? '', /disk/);
+  });
+
+  test('cut one file off at the disk’s limit, also when it is reserved without writing', async () => {
+    const { output } = await bench.once(
+      `head -c 100M /dev/zero > a; stat -c %s a; fallocate -l 100M b; fallocate -n -l 100M c; du -k . | cut -f1; rm a`,
+      { key: 4, limits: LIMITS, workspace: bench.spec(4).workspace, home: bench.spec(4).home },
+    );
+    const numbers = output
+      .split('\n')
+      .filter((line) => /^\d+$/.test(line))
+      .map(Number);
+    assert.equal(numbers[0], LIMITS.diskBytes);
+    assert.ok((numbers[1] ?? Infinity) <= LIMITS.diskBytes / 1024 + 64, output);
+  });
+
+  test('are named in the report with the means that hold them', () => {
+    const { limits } = bench.provider.report;
+    assert.match(limits.memory, /^(cgroup v2|cgroup v1|watchdog)$/);
+    assert.match(limits.processes, /^(cgroup v2|cgroup v1|rlimit)$/);
+    assert.match(limits.disk, /watchdog/);
+  });
+});

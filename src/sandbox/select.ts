@@ -1,0 +1,25 @@
+import { openBubblewrap } from './bubblewrap/provider.ts';
+import type { BubblewrapOptions } from './bubblewrap/options.ts';
+import type { SandboxProvider } from './sandbox.ts';
+import { unavailable } from './unavailable.ts';
+
+/** `auto`: the kind that confines and works here, else none. `unconfined` must be asked for by name. */
+export type SandboxKind = 'auto' | 'bubblewrap' | 'unconfined' | 'none';
+
+/**
+ * The provider for this host. Never rejects: where none can be had, or none is wanted, its report says why and its
+ * `open` throws `sandbox_unavailable`.
+ */
+export async function selectSandbox(kind: SandboxKind, options: BubblewrapOptions): Promise<SandboxProvider> {
+  if (kind === 'none') {
+    const reason =
+      'PARLEY_SANDBOX is `none`, so no command is run: set it to `auto` to have them run in sandboxes.';
+    return unavailable('none', reason);
+  }
+  if (kind === 'unconfined')
+    return unavailable(
+      'unconfined',
+      'Running commands without a sandbox is not offered yet: set PARLEY_SANDBOX to `auto`.',
+    );
+  return await openBubblewrap(options);
+}
