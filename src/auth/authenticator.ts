@@ -22,7 +22,6 @@ export class Authenticator {
   readonly #transact: Transact<{ keys: KeyStore }>;
   readonly #now: () => Date;
   readonly #timer: NodeJS.Timeout;
-  readonly #letInBy = new WeakMap<Principal, () => Promise<Credential | undefined>>();
   #used = new Map<string, string>();
 
   constructor(
@@ -38,19 +37,11 @@ export class Authenticator {
   }
 
   async byKey(key: string): Promise<Verdict> {
-    const hash = hashOf(key);
-    return this.#judge(() => this.#keys.findKey(hash));
+    return this.#judge(await this.#keys.findKey(hashOf(key)));
   }
 
   async bySession(token: string): Promise<Verdict> {
-    const hash = hashOf(token);
-    return this.#judge(() => this.#keys.findSession(hash));
-  }
-
-  /** Whether what this principal was let in by still counts: asked again and again by answers that go on for long. */
-  async stillCounts(principal: Principal): Promise<boolean> {
-    const find = this.#letInBy.get(principal);
-    return find !== undefined && (await this.#judge(find)).ok;
+    return this.#judge(await this.#keys.findSession(hashOf(token)));
   }
 
   /** A browser session that stands for the key: it ends when the key does, at the latest after `maxAgeSeconds`. */
@@ -86,8 +77,7 @@ export class Authenticator {
     await this.flush();
   }
 
-  async #judge(find: () => Promise<Credential | undefined>): Promise<Verdict> {
-    const credential = await find();
+  #judge(credential: Credential | undefined): Verdict {
     if (!credential) return { ok: false, why: 'unknown' };
     const now = this.#now().toISOString();
     if (credential.revokedAt !== null) return { ok: false, why: 'revoked' };
@@ -95,8 +85,6 @@ export class Authenticator {
     if (credential.disabledAt !== null) return { ok: false, why: 'disabled' };
     this.#used.set(credential.keyId, now);
     const { userId, userName, keyId } = credential;
-    const principal: Principal = { userId, userName, keyId };
-    this.#letInBy.set(principal, find);
-    return { ok: true, principal };
+    return { ok: true, principal: { userId, userName, keyId } };
   }
 }
