@@ -89,7 +89,11 @@ function questionFor(provider: ProviderName, host: string, token: Secret): Quest
     case 'bitbucket': {
       const api = base === 'https://bitbucket.org' ? 'https://api.bitbucket.org' : base;
       const authorization = token.unwrap().includes(':') ? basic(token.unwrap()) : bearer;
-      return { url: `${api}/2.0/user`, authorization, login: (user) => user['username'] ?? user['display_name'] };
+      return {
+        url: `${api}/2.0/user`,
+        authorization,
+        login: (user) => user['username'] ?? user['display_name'],
+      };
     }
     default:
       return azureQuestion(base, token);

@@ -4,7 +4,7 @@ import type { ModelSettings } from '../model/resolve.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { modelKeyDestination } from './destinations.ts';
 import { type PlainMembers, SECRET_PATHS, type SettingsDocument } from './document.ts';
-import type { SecretSeal } from './secret-draft.ts';
+import type { UserSeals } from './seals.ts';
 import type { BoundSecret } from './store.ts';
 
 /** A token that may be sent to its provider at its host, and nowhere else. */
@@ -46,9 +46,9 @@ const DEFAULT_IDENTITY = { name: 'Parley', email: 'parley@localhost' };
 export function runSettingsOf(
   { members, tokens, customSecrets }: SettingsDocument,
   secrets: Readonly<Record<string, BoundSecret>>,
-  seal: SecretSeal,
+  seals: UserSeals,
 ): RunSettings {
-  const open = new Map(Object.entries(secrets).map(([path, bound]) => [path, seal.open(path, bound)]));
+  const open = new Map(Object.entries(secrets).map(([path, bound]) => [path, seals.open(path, bound)]));
   const set = members ?? {};
   return {
     agent: set.agent || 'CodeActAgent',

@@ -1,6 +1,6 @@
 import { type MemberError, ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
-import type { Vault } from '../secrets/vault.ts';
+import type { UserSeals } from './seals.ts';
 import type { BoundSecret } from './store.ts';
 
 type BoundSecrets = Readonly<Record<string, BoundSecret>>;
@@ -8,35 +8,16 @@ type BoundSecrets = Readonly<Record<string, BoundSecret>>;
 /** What a request says of a secret: null or undefined keeps it, an empty one clears it. */
 export type GivenSecret = Secret | null | undefined;
 
-/** Seals and opens the secrets of one user, each for its path and destination. */
-export class SecretSeal {
-  readonly #vault: Vault;
-  readonly #userId: string;
-
-  constructor(vault: Vault, userId: string) {
-    this.#vault = vault;
-    this.#userId = userId;
-  }
-
-  seal(path: string, secret: Secret, destination: string): BoundSecret {
-    return { sealed: this.#vault.seal(secret, ['settings', this.#userId, path, destination]), destination };
-  }
-
-  open(path: string, { sealed, destination }: BoundSecret): Secret {
-    return this.#vault.open(sealed, ['settings', this.#userId, path, destination]);
-  }
-}
-
 /** The secrets of one user while a request is merged into them: what a request does not touch is neither opened nor sealed. */
 export class SecretDraft {
-  readonly #seal: SecretSeal;
+  readonly #seals: UserSeals;
   readonly #stored: BoundSecrets;
   readonly #next: Map<string, BoundSecret>;
   readonly #refused: MemberError[] = [];
 
-  constructor(stored: BoundSecrets, seal: SecretSeal) {
+  constructor(stored: BoundSecrets, seals: UserSeals) {
     this.#stored = stored;
-    this.#seal = seal;
+    this.#seals = seals;
     this.#next = new Map(Object.entries(stored));
   }
 
@@ -52,7 +33,7 @@ export class SecretDraft {
         this.remove(path);
         return false;
       }
-      this.#next.set(path, this.#seal.seal(path, given, destination));
+      this.#next.set(path, this.#seals.seal(path, given, destination));
       return true;
     }
     const stored = Object.hasOwn(this.#stored, path) ? this.#stored[path] : undefined;
@@ -66,7 +47,7 @@ export class SecretDraft {
     const stored = this.#next.get(from);
     if (!stored) return;
     this.#next.delete(from);
-    this.#next.set(to, this.#seal.seal(to, this.#seal.open(from, stored), stored.destination));
+    this.#next.set(to, this.#seals.seal(to, this.#seals.open(from, stored), stored.destination));
   }
 
   remove(path: string): void {
@@ -92,7 +73,7 @@ export class SecretDraft {
   #keep(path: string, stored: BoundSecret, destination: string, loc: MemberError['loc']): BoundSecret {
     if (destination === '' || stored.destination === destination) return stored;
     if (stored.destination === '') {
-      return this.#seal.seal(path, this.#seal.open(path, stored), destination);
+      return this.#seals.seal(path, this.#seals.open(path, stored), destination);
     }
     this.#refused.push({
       loc,

@@ -9,7 +9,8 @@ import { EMPTY_DOCUMENT, type SettingsDocument } from './document.ts';
 import { mergeSettings, replaceSettings } from './merge-settings.ts';
 import { askProviders, mergeProviderTokens, statusesOf } from './provider-tokens.ts';
 import { type RunSettings, runSettingsOf } from './run-settings.ts';
-import { SecretDraft, SecretSeal } from './secret-draft.ts';
+import { SecretDraft } from './secret-draft.ts';
+import { Seals } from './seals.ts';
 import type { BoundSecret, SettingsStore } from './store.ts';
 import { viewOf } from './view.ts';
 
@@ -38,13 +39,13 @@ type Change = (document: SettingsDocument, draft: SecretDraft) => SettingsDocume
 export class SettingsService {
   readonly #read: SettingsStore;
   readonly #transact: Transact<{ settings: SettingsStore }>;
-  readonly #vault: Vault;
+  readonly #seals: Seals;
   readonly #fetch: typeof globalThis.fetch;
 
   constructor({ read, transact, vault, fetch }: SettingsServiceOptions) {
     this.#read = read;
     this.#transact = transact;
-    this.#vault = vault;
+    this.#seals = new Seals(vault);
     this.#fetch = fetch;
   }
 
@@ -68,7 +69,7 @@ export class SettingsService {
   /** What a run needs, secrets open. Defaults alone when nothing is stored. */
   async snapshot(userId: string): Promise<RunSettings> {
     const { document, secrets } = await load(this.#read, userId);
-    return runSettingsOf(document, secrets, new SecretSeal(this.#vault, userId));
+    return runSettingsOf(document, secrets, this.#seals.of(userId));
   }
 
   /**
@@ -122,10 +123,10 @@ export class SettingsService {
   }
 
   async #change(userId: string, change: Change): Promise<SettingsDocument> {
-    const seal = new SecretSeal(this.#vault, userId);
+    const seals = this.#seals.of(userId);
     return await this.#transact(async ({ settings }) => {
       const stored = await load(settings, userId);
-      const draft = new SecretDraft(stored.secrets, seal);
+      const draft = new SecretDraft(stored.secrets, seals);
       const document = change(stored.document, draft);
       await settings.save(userId, { document: { ...document }, secrets: draft.finish() });
       return document;
