@@ -1,0 +1,43 @@
+/** A settings body with all of its 25 members given, as a user with some servers, tokens and secrets sends it. */
+export const SETTINGS_BODY = {
+  language: 'en',
+  agent: 'CodeActAgent',
+  max_iterations: 250,
+  security_analyzer: 'rules',
+  confirmation_mode: false,
+  llm_model: 'openai/gpt-5.1',
+  llm_api_key: 'sk-0123456789abcdef0123456789abcdef',
+  llm_base_url: 'https://models.example.com/v1',
+  remote_runtime_resource_factor: 2,
+  secrets_store: {
+    provider_tokens: {
+      github: { token: 'ghp_0123456789abcdef0123456789abcdef', host: 'github.example.com', user_id: '4711' },
+      gitlab: { token: 'glpat-0123456789abcdef0123' },
+    },
+    custom_secrets: {
+      NPM_TOKEN: { secret: 'npm_0123456789abcdef0123456789', description: 'Publishes the packages' },
+      DEPLOY_KEY: { secret: 'deploy-0123456789abcdef', description: 'Deploys to staging' },
+    },
+  },
+  enable_default_condenser: true,
+  enable_sound_notifications: false,
+  enable_proactive_conversation_starters: true,
+  enable_solvability_analysis: true,
+  user_consents_to_analytics: false,
+  sandbox_base_container_image: 'debian:bookworm',
+  sandbox_runtime_container_image: '',
+  mcp_config: {
+    sse_servers: [{ url: 'https://mcp.example.com/sse', api_key: 'mcp-0123456789abcdef' }],
+    stdio_servers: [
+      { name: 'files', command: 'npx', args: ['-y', 'mcp-files'], env: { FILES_TOKEN: 'files-0123456789' } },
+    ],
+    shttp_servers: [{ url: 'https://mcp.example.com/mcp', api_key: 'mcp-fedcba9876543210' }],
+  },
+  search_api_key: 'tvly-0123456789abcdef',
+  sandbox_api_key: 'sandbox-0123456789abcdef',
+  max_budget_per_task: 12.5,
+  email: 'ann@example.com',
+  email_verified: true,
+  git_user_name: 'Ann Example',
+  git_user_email: 'ann@example.com',
+};
