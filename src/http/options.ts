@@ -1,5 +1,4 @@
 import { optionNames, optionsConfig } from '../contract/options.ts';
-import { problems } from '../contract/problem.ts';
 import { AGENTS, SECURITY_ANALYZERS } from '../contract/settings.ts';
 import type { Routes } from './routes.ts';
 
@@ -9,8 +8,6 @@ const CONFIG = {
   POSTHOG_CLIENT_KEY: '',
   FEATURE_FLAGS: { ENABLE_BILLING: false, HIDE_LLM_SETTINGS: false, HIDE_MICROAGENT_MANAGEMENT: true },
 } as const;
-
-const UNAUTHORIZED = problems({ 401: 'No valid key.' });
 
 /**
  * What can be chosen in the settings.
@@ -22,7 +19,7 @@ export function optionsRoutes(models: () => Promise<readonly string[]>): Routes 
       schema: {
         tags: ['options'],
         summary: 'What the service offers',
-        response: { 200: optionsConfig, ...UNAUTHORIZED },
+        response: { 200: optionsConfig },
       },
       handler: () => CONFIG,
     });
@@ -33,7 +30,7 @@ export function optionsRoutes(models: () => Promise<readonly string[]>): Routes 
       list: () => readonly string[] | Promise<readonly string[]>,
     ) =>
       server.get(path, {
-        schema: { tags: ['options'], summary, response: { 200: optionNames, ...UNAUTHORIZED } },
+        schema: { tags: ['options'], summary, response: { 200: optionNames } },
         handler: async () => [...(await list())],
       });
     names('/api/options/models', 'Names for llm_model', models);

@@ -37,7 +37,7 @@ export function providersRoutes(service: SettingsService): Routes {
       schema: {
         tags: ['settings'],
         summary: 'Remove all provider tokens',
-        response: { 200: tokensUnsetReply, ...problems({ 401: 'No valid key.' }) },
+        response: { 200: tokensUnsetReply },
       },
       handler: async (request) => {
         await service.unsetProviderTokens(request.principal.userId);

@@ -13,7 +13,7 @@ import type { Routes } from './routes.ts';
 
 /** The name in a path. Any text is looked up: what cannot be a name is as unknown as one that is not there. */
 const byName = z.object({ name: z.string() });
-const UNKNOWN = { 401: 'No valid key.', 404: 'There is no such secret.' } as const;
+const UNKNOWN = { 404: 'There is no such secret.' } as const;
 
 /** The custom secrets of whoever asks: their names and descriptions, never a value. */
 export function secretsRoutes(service: SettingsService): Routes {
@@ -22,7 +22,7 @@ export function secretsRoutes(service: SettingsService): Routes {
       schema: {
         tags: ['secrets'],
         summary: 'List custom secrets',
-        response: { 200: secretList, ...problems({ 401: 'No valid key.' }) },
+        response: { 200: secretList },
       },
       handler: (request) => service.customSecrets(request.principal.userId),
     });
@@ -37,7 +37,6 @@ export function secretsRoutes(service: SettingsService): Routes {
           201: secretCreated,
           ...problems({
             400: 'There is one of that name.',
-            401: 'No valid key.',
             422: 'A member is not valid.',
           }),
         },

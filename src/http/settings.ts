@@ -13,7 +13,6 @@ import type { Routes } from './routes.ts';
 
 const MESSAGE = 'Settings stored' as const;
 const WRITE_PROBLEMS = problems({
-  401: 'No valid key.',
   422: 'A member is not valid, or a stored secret would go to another destination. Nothing is stored.',
 });
 
@@ -60,7 +59,7 @@ export function settingsRoutes(service: SettingsService): Routes {
         description: 'Every member; a secret is null, and a member `…_set` says whether one is stored.',
         response: {
           200: settingsView,
-          ...problems({ 401: 'No valid key.', 404: 'Nothing was stored yet.' }),
+          ...problems({ 404: 'Nothing was stored yet.' }),
         },
       },
       handler: (request) => service.read(request.principal.userId),
