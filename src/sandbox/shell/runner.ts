@@ -73,6 +73,8 @@ export class Runner {
   }
 
   async run(command: string, input: string | undefined, sink: (chunk: Buffer) => void): Promise<void> {
+    // It is warm as soon as the FIFO has a writer, which may be before this side has the stream in its hands.
+    await this.opened();
     if (input !== undefined) await this.#directory.write(`${this.number}.in`, input);
     const bytes = Buffer.from(command);
     this.#sink = sink;
