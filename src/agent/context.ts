@@ -9,6 +9,8 @@ export interface AgentContext {
   conversationId: string;
   /** The repository that was cloned: its name, its folder in /workspace, and the branch that is checked out. */
   repository: { name: string; directory: string; branch: string } | null;
+  /** Where the workspace is as commands see it; `/workspace` when not given. */
+  workspaceRoot?: string;
   /** Told to the agent in every run. */
   instructions: string;
   /** BCP 47 tag of the language to answer in; "" for the user's own words. */

@@ -1,4 +1,4 @@
-import type { ModelMessage } from 'ai';
+import type { ModelMessage, ProviderMetadata } from 'ai';
 
 import {
   type AgentState,
@@ -20,7 +20,7 @@ interface Call {
   id: string;
   name: string;
   input: unknown;
-  metadata?: unknown;
+  metadata?: ProviderMetadata;
   result: Told | null;
 }
 
@@ -46,7 +46,9 @@ export class History {
   #ended: 'waiting' | 'finished' | null = 'waiting';
   /** The answer of the model whose calls have not all been seen, and how many it lacks. */
   #filling: { step: Step; lacks: number } | null = null;
-  readonly #unanswered = new Map<number, Call | null>();
+  readonly #unanswered = new Map<number, Call>();
+  /** Actions that end the task once they are answered. */
+  readonly #finishes = new Set<number>();
 
   /** Why there is nothing to do: the agent asked something or said its word, or it ended the task. */
   get rest(): 'waiting' | 'finished' | null {
@@ -83,12 +85,9 @@ export class History {
 
   #acted(event: Extract<Event, { action: string }>): void {
     const call = event.tool_call_metadata ? this.#called(event.tool_call_metadata) : null;
-    const finish = event.action === 'finish';
-    if (call || finish) this.#unanswered.set(event.id, call);
-    if (finish) this.#finishes.add(event.id);
+    if (call) this.#unanswered.set(event.id, call);
+    if (event.action === 'finish') this.#finishes.add(event.id);
   }
-
-  readonly #finishes = new Set<number>();
 
   #observed(event: Extract<Event, { observation: string }>): void {
     if (isObservation(event, 'agent_state_changed')) {
@@ -114,7 +113,8 @@ export class History {
   /** The events of one answer were appended together, so they stand side by side. */
   #called({ tool_call_id, function_name, model_response, total_calls_in_response }: ToolCallMetadata): Call {
     const own = model_response.tool_calls.find(({ id }) => id === tool_call_id);
-    const metadata = own?.metadata === undefined ? {} : { metadata: own.metadata };
+    // Goes back as it came from `ModelCall`.
+    const metadata = own?.metadata === undefined ? {} : { metadata: own.metadata as ProviderMetadata };
     const call = {
       id: tool_call_id,
       name: function_name,
@@ -158,7 +158,7 @@ function stepTold({ text, calls }: Step): ModelMessage[] {
           toolCallId: id,
           toolName: name,
           input,
-          ...(metadata === undefined ? {} : { providerOptions: metadata as Record<string, never> }),
+          ...(metadata === undefined ? {} : { providerOptions: metadata }),
         })),
       ],
     },

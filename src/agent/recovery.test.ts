@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { userMessage } from '../events/build.ts';
 import type { Event } from '../events/event.ts';
 import { Crash, FakeJournal } from './testing/fake-journal.ts';
 import { bash, edit, finish, Stage } from './testing/stage.ts';
@@ -80,6 +81,48 @@ function withoutCacheMarks(prompt: unknown): unknown {
     JSON.stringify(prompt, (key, value: unknown) => (key === 'providerOptions' ? undefined : value)),
   );
 }
+
+for (let at = 0; at < writes; at += 1) {
+  test(`a message that comes with write ${at} is told once, where the model had not yet seen it`, async () => {
+    const again = { calls: [finish('Again.')] };
+    const stage = new Stage([...SCRIPT, again, again]);
+    let seen = 0;
+    const afterWrite = () => {
+      if (seen++ === at) stage.log.append([userMessage('By the way.')]);
+    };
+    assert.deepEqual(await stage.run({ journal: new FakeJournal(stage.log, { afterWrite }) }), {
+      kind: 'finished',
+    });
+    // A new run has nothing but the log.
+    stage.log.append([userMessage('One more thing.')]);
+    assert.deepEqual(await stage.run(), { kind: 'finished' });
+    const prompts = stage.model.prompts.map(withoutCacheMarks);
+    for (const prompt of prompts) {
+      assert.ok(Array.isArray(prompt));
+      assert.deepEqual(prompt, (prompts.at(-1) as unknown[]).slice(0, prompt.length));
+    }
+    assert.equal(JSON.stringify(prompts.at(-1)).split('By the way.').length, 2);
+    assert.equal(stage.log.open.size, 0);
+  });
+}
+
+test('a secret that the model writes is hidden before it is done, and the model is told what is stored', async () => {
+  const secret = 'hunter2hunter2';
+  const stage = new Stage([
+    {
+      text: `I saw ${secret}.`,
+      calls: [bash(`echo ${secret}`), edit({ command: 'create', path: '/workspace/a', file_text: secret })],
+    },
+    { calls: [finish()] },
+  ]);
+  stage.sandbox.exec_ = () => ({ output: `the key is ${secret}` });
+  const redact = (text: string) => text.replaceAll(secret, '<secret_hidden>');
+  const journal = new FakeJournal(stage.log, { redact });
+  await stage.run({ journal, instructions: `My key is ${secret}.` });
+  assert.deepEqual(stage.sandbox.commands, ['echo <secret_hidden>']);
+  assert.equal(stage.sandbox.files.content.size, 0);
+  assert.doesNotMatch(JSON.stringify([stage.model.prompts, stage.log.events]), /hunter2/);
+});
 
 test('an action that waits for its user still waits after a crash', async () => {
   const stage = new Stage(SCRIPT);

@@ -27,7 +27,7 @@ export async function takeUp(
 }
 
 function workspaceContext(context: AgentContext, cause: number): NewEvent {
-  const { repository, instructions, secretDescriptions } = context;
+  const { repository, instructions, secretDescriptions, workspaceRoot = '/workspace' } = context;
   return observation(
     'environment',
     'recall',
@@ -43,7 +43,7 @@ function workspaceContext(context: AgentContext, cause: number): NewEvent {
       date: new Date().toISOString().slice(0, 10),
       custom_secrets_descriptions: { ...secretDescriptions },
       conversation_instructions: instructions,
-      working_dir: repository ? `/workspace/${repository.directory}` : '/workspace',
+      working_dir: repository ? `${workspaceRoot}/${repository.directory}` : workspaceRoot,
       microagent_knowledge: [],
     },
     { cause },

@@ -21,12 +21,10 @@ export function resultTold(event: Extract<Event, { observation: string }>): Told
 
 /** Where the agent stands, told with the message that began the conversation. */
 export function contextTold(extras: ObservationExtras['recall']): string {
-  const { repo_name, repo_directory, repo_branch, repo_instructions, date, working_dir } = extras;
+  const { repo_name, repo_branch, repo_instructions, date, working_dir } = extras;
   const lines = [`Today is ${date}. The shell starts in ${working_dir}.`];
   if (repo_name !== '') {
-    lines.push(
-      `The repository ${repo_name} is cloned to /workspace/${repo_directory}; the branch ${repo_branch} is checked out.`,
-    );
+    lines.push(`The repository ${repo_name} is cloned there; the branch ${repo_branch} was checked out.`);
   }
   if (repo_instructions !== '') lines.push(repo_instructions);
   return `<context>\n${lines.join('\n')}\n</context>`;

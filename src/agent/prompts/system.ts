@@ -2,10 +2,10 @@ import type { AgentContext } from '../context.ts';
 
 /** What an agent is told of itself and its place. The same for every step of a run, so that providers can cache it. */
 export function systemPrompt(context: AgentContext): string {
-  const { agent, repository, language, instructions, secretDescriptions } = context;
+  const { agent, repository, language, instructions, secretDescriptions, workspaceRoot } = context;
   const parts = [
-    agent === 'ReadOnlyAgent' ? READ_ONLY : CODE_ACT,
-    agent === 'ReadOnlyAgent' ? '' : SHELL,
+    inWorkspace(agent === 'ReadOnlyAgent' ? READ_ONLY : CODE_ACT, workspaceRoot),
+    agent === 'ReadOnlyAgent' ? '' : inWorkspace(SHELL, workspaceRoot),
     repository && agent !== 'ReadOnlyAgent' ? gitRules(repository.name) : '',
     agent === 'ReadOnlyAgent' ? '' : secretsTold(secretDescriptions),
     HOSTILE,
@@ -33,6 +33,10 @@ const SHELL = `# The sandbox
 * Commands run in bash without a terminal: nothing can ask you a question. Shell options, traps and job control last for one command; directory, variables and functions stay.
 * The network is reached by an HTTP(S) proxy that is set in the environment. Only public addresses can be reached, and no other protocol: no ssh, no raw sockets. Package managers such as npm and pip work.
 * Memory, processes, disk and time are limited. Run long-running programs in the background, and stop what you started.`;
+
+function inWorkspace(text: string, root = '/workspace'): string {
+  return text.replaceAll('/workspace', root);
+}
 
 function gitRules(name: string): string {
   return `# Git

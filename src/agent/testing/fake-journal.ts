@@ -44,6 +44,8 @@ interface Faults {
   crash?: { at: number; stored: boolean };
   /** From that write on another one drives. */
   fencedAt?: number;
+  /** Hides secrets in what is stored. */
+  redact?: (text: string) => string;
   /** Told of each write after it is stored. */
   afterWrite?: (log: FakeLog) => void;
 }
@@ -60,7 +62,7 @@ export class FakeJournal implements Journal {
   }
 
   append(events: readonly NewEvent[]): Promise<Event[]> {
-    return this.#write(() => this.#log.append(events));
+    return this.#write(() => this.#store(events));
   }
 
   recordStep(
@@ -68,7 +70,7 @@ export class FakeJournal implements Journal {
     step: { iterations: number; open: readonly number[]; started?: number },
   ): Promise<Event[]> {
     return this.#write(() => {
-      const stored = this.#log.append(events);
+      const stored = this.#store(events);
       for (const index of step.open) {
         const event = stored[index];
         if (!event) throw new RangeError(`no event ${index} in the step`);
@@ -92,7 +94,7 @@ export class FakeJournal implements Journal {
       for (const event of observations) {
         if ('observation' in event && event.cause !== undefined) this.#log.open.delete(event.cause);
       }
-      return this.#log.append(observations);
+      return this.#store(observations);
     });
   }
 
@@ -110,6 +112,12 @@ export class FakeJournal implements Journal {
     return (
       this.#log.events.findLast((event) => isAction(event, 'message') && event.source === 'user')?.id ?? -1
     );
+  }
+
+  #store(events: readonly NewEvent[]): Event[] {
+    const { redact } = this.#faults;
+    if (!redact) return this.#log.append(events);
+    return this.#log.append(JSON.parse(redact(JSON.stringify(events))) as NewEvent[]);
   }
 
   async #write<T>(store: () => T): Promise<T> {

@@ -3,7 +3,7 @@ import type { ActionEvent } from '../../events/event.ts';
 import { HIDDEN } from '../../secrets/secret.ts';
 import type { Bench, Result } from './bench.ts';
 import { unifiedDiff } from './diff.ts';
-import { MAX_FILE_BYTES, readText, refusal } from './text-file.ts';
+import { MAX_FILE_BYTES, pathIn, readText, refusal } from './text-file.ts';
 import { linesOf, numbered } from './view.ts';
 
 /** Characters of a file up to which the log keeps it before and after an edit: what `undo_edit` needs. */
@@ -24,15 +24,16 @@ export async function editFile(action: ActionEvent<'edit'>, bench: Bench): Promi
       `The text has ${HIDDEN} in it, which stands where a secret was hidden from you. It is not written to files: refer to the secret by the name of its environment variable.`,
     );
   }
-  const { files } = await bench.sandbox();
-  const read = await readText(files, args.path);
+  const { files, root } = await bench.sandbox();
+  const path = pathIn(root, args.path);
+  const read = await readText(files, path);
   if (!read.ok && !read.missing) return wrong(read.problem);
   const before = read.ok ? read.text : null;
   const change = changed(args, before, bench);
   if (!change.ok) return wrong(change.problem);
   const bytes = Buffer.from(change.text, 'utf8');
   if (bytes.length > MAX_FILE_BYTES) return wrong(refusal(args.path, 'too_large', ''));
-  const written = await files.write(args.path, bytes);
+  const written = await files.write(path, bytes);
   if (!written.ok) return wrong(refusal(args.path, written.why, written.detail));
   return edited(args, before, change);
 }

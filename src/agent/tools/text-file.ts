@@ -5,6 +5,11 @@ import type { FileRefusal, WorkspaceFiles } from '../../sandbox/workspace-files.
 /** The largest file the editor opens. */
 export const MAX_FILE_BYTES = 2 * 1024 * 1024;
 
+/** A path as the agent says it, where the sandbox has its workspace elsewhere than at `/workspace`. */
+export function pathIn(root: string, path: string): string {
+  return /^\/workspace(\/|$)/.test(path) ? root + path.slice('/workspace'.length) : path;
+}
+
 export type TextFile = { ok: true; text: string } | { ok: false; missing: boolean; problem: string };
 
 /** Reads a file of the workspace as UTF-8 text; the problem is a sentence for the model. */
@@ -29,7 +34,7 @@ export function refusal(path: string, why: FileRefusal, detail: string): string 
     case 'not_a_file':
       return `${path} is not a regular file.`;
     case 'not_a_directory':
-      return `A part of ${path} is not a directory, or is a link, which this tool does not follow.`;
+      return `A part of ${path} is not a directory.`;
     case 'outside_workspace':
       return `${path} is outside of /workspace, where this tool does not go. Use the shell for it.`;
     case 'too_large':

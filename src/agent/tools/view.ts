@@ -2,15 +2,16 @@ import { errorObservation, observation } from '../../events/build.ts';
 import type { ActionEvent } from '../../events/event.ts';
 import type { WorkspaceFiles } from '../../sandbox/workspace-files.ts';
 import type { Bench, Result } from './bench.ts';
-import { readText, refusal } from './text-file.ts';
+import { pathIn, readText, refusal } from './text-file.ts';
 import { MAX_OBSERVATION, wholeCharacters } from './text.ts';
 
 const MAX_ENTRIES = 500;
 
 /** Shows a file or a directory of the workspace. */
 export async function readFile(action: ActionEvent<'read'>, bench: Bench): Promise<Result> {
-  const { path, view_range: range } = action.args;
-  const { files } = await bench.sandbox();
+  const { view_range: range } = action.args;
+  const { files, root } = await bench.sandbox();
+  const path = pathIn(root, action.args.path);
   const stat = await files.stat(path);
   if (!stat.ok) return errorObservation(refusal(path, stat.why, stat.detail), 'AGENT_ERROR');
   const shown =
@@ -20,8 +21,8 @@ export async function readFile(action: ActionEvent<'read'>, bench: Bench): Promi
     'agent',
     'read',
     shown.text,
-    { path, impl_source: 'oh_aci' },
-    { message: `I read the file ${path}.` },
+    { path: action.args.path, impl_source: 'oh_aci' },
+    { message: `I read the file ${action.args.path}.` },
   );
 }
 
