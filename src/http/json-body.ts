@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import type { MemberError } from '../errors.ts';
 import { invalidRequest } from './validation.ts';
@@ -19,15 +20,10 @@ export function acceptJson(server: FastifyInstance): void {
 
 /** @throws ServiceError `invalid_request`. A member given twice has its last value, as in every JSON parser. */
 export function parseJson(bytes: Buffer): unknown {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw malformed('is not valid UTF-8');
-  }
+  if (!isUtf8(bytes)) throw malformed('is not valid UTF-8');
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(bytes.toString('utf8'));
   } catch (error) {
     // The parser's own message repeats part of the text, which may be a secret: only the position is taken.
     const position = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];

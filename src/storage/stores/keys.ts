@@ -1,12 +1,16 @@
-import type { Kysely, Selectable } from 'kysely';
+import type { CompiledQuery, Kysely, Selectable } from 'kysely';
 import type { ApiKey, Credential, CredentialHash, KeyStore, User } from '../../auth/store.ts';
 import type { Schema } from '../schema.ts';
 
 export class SqlKeyStore implements KeyStore {
   readonly #db: Kysely<Schema>;
 
+  /** Asked by every request, and therefore put together once. */
+  readonly #findKey: CompiledQuery<Credential>;
+
   constructor(db: Kysely<Schema>) {
     this.#db = db;
+    this.#findKey = this.#credentials().where('api_keys.hash', '=', '').compile();
   }
 
   async addUser(user: User): Promise<void> {
@@ -51,7 +55,8 @@ export class SqlKeyStore implements KeyStore {
   }
 
   async findKey(hash: CredentialHash): Promise<Credential | undefined> {
-    return await this.#credentials().where('api_keys.hash', '=', hash).executeTakeFirst();
+    const { rows } = await this.#db.executeQuery<Credential>({ ...this.#findKey, parameters: [hash] });
+    return rows[0];
   }
 
   async listKeys(userId: string): Promise<ApiKey[]> {
