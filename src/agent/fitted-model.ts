@@ -14,12 +14,14 @@ const MAX_HALVINGS = 4;
 export class FittedModel {
   readonly #context: AgentContext;
   readonly #tools: readonly Tool[];
+  readonly #toolTokens: number;
   /** In tokens, as learned from a refusal. */
   #refused = Number.POSITIVE_INFINITY;
 
   constructor(context: AgentContext, tools: readonly Tool[]) {
     this.#context = context;
     this.#tools = tools;
+    this.#toolTokens = tokensOfText(JSON.stringify(toolsShown(tools)));
   }
 
   async ask(system: string, history: readonly Unit[]): Promise<ModelOutcome> {
@@ -42,7 +44,6 @@ export class FittedModel {
   #limit(system: string): number {
     const window = contextWindow(this.#context.model.name);
     if (window === null) return this.#refused;
-    const always = tokensOfText(system) + tokensOfText(JSON.stringify(toolsShown(this.#tools)));
-    return Math.min(historyLimit(window, always), this.#refused);
+    return Math.min(historyLimit(window, tokensOfText(system) + this.#toolTokens), this.#refused);
   }
 }

@@ -38,7 +38,7 @@ function titleFor(id: string, request: ConversationBody, text: string): string {
   return titleOf(text) ?? defaultTitle(id);
 }
 
-export function defaultTitle(id: string): string {
+function defaultTitle(id: string): string {
   return `Conversation ${id.slice(0, 5)}`;
 }
 

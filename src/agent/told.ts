@@ -13,7 +13,7 @@ export interface Told {
 export function resultTold(event: Extract<Event, { observation: string }>): Told {
   if (isObservation(event, 'run')) {
     const { prefix, suffix } = event.extras.metadata;
-    return { text: `${prefix}${event.content}${suffix}`.trimStart(), error: false };
+    return { text: `${prefix}${event.content.replace(/\n$/, '')}${suffix}`.trimStart(), error: false };
   }
   const error = isObservation(event, 'error') || isObservation(event, 'user_rejected');
   return { text: event.content === '' ? 'Done.' : event.content, error };
