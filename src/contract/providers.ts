@@ -60,6 +60,5 @@ export const providerTokensReply = z.object({
   providers: z.partialRecord(providerName, tokenStatus),
   ignored: z.array(z.string()).optional(),
 });
-export type ProviderTokensReply = z.output<typeof providerTokensReply>;
 
 export const tokensUnsetReply = z.object({ message: z.literal('Unset Git provider tokens') });

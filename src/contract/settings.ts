@@ -44,7 +44,6 @@ const secretsStore = z.object({
   provider_tokens: providerTokens.nullish(),
   custom_secrets: z.record(variableName(), customSecret.nullable()).nullish(),
 });
-export type SecretsStore = z.output<typeof secretsStore>;
 
 /**
  * The 25 members of the settings, the one list of them: validation, types, defaults, OpenAPI and docs come from
@@ -144,7 +143,6 @@ export const settingsReply = z.object({
   message: z.literal('Settings stored'),
   ignored: z.array(z.string()).optional().describe('Members of the request that are not known.'),
 });
-export type SettingsReply = z.output<typeof settingsReply>;
 
 /** What GET adds to the members. A client that posts it back is not told that it was ignored. */
 export const READ_ONLY_MEMBERS = [

@@ -219,10 +219,6 @@ export type NewEvent = NewAction | NewObservation;
 /** An event of the log: `id` counts from 0 without gaps, `timestamp` is ISO 8601 in UTC without a zone, as V0 has it. */
 export type Event = { id: number; timestamp: string } & NewEvent;
 export type ActionEvent<A extends ActionName = ActionName> = Event & { action: A; args: ActionArgs[A] };
-export type ObservationEvent<O extends ObservationName = ObservationName> = Event & {
-  observation: O;
-  extras: ObservationExtras[O];
-};
 
 export function isAction<A extends ActionName>(
   event: NewEvent,

@@ -36,7 +36,6 @@ export type Answer =
   | { kind: 'cut'; after: number; answer: Answer }
   | { kind: 'stall'; after: number; answer: Answer }
   | { kind: 'silence' }
-  | { kind: 'slow'; ms: number; answer: Answer }
   | { kind: 'gate'; name: string; answer: Answer }
   | { kind: 'torn'; bytes: number; answer: Answer }
   | { kind: 'shaped'; shape: ShapeName; answer: Answer }
@@ -84,11 +83,6 @@ export function stall(after: number, answer: Answer = say('This will not arrive 
 /** Takes the request and never answers: no headers, no body. */
 export function silence(): Answer {
   return { kind: 'silence' };
-}
-
-/** Waits before the headers. */
-export function slow(ms: number, answer: Answer): Answer {
-  return { kind: 'slow', ms, answer };
 }
 
 /** Holds the request until the test opens the gate of that name (which then stays open). */

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import type { Answer, Message, ShapeName } from './model-answers.ts';
 import type { ModelRequest } from './model-script.ts';
@@ -46,9 +45,6 @@ export async function play(answer: Answer, stage: Stage, response: ServerRespons
   let inner = answer;
   for (;;) {
     switch (inner.kind) {
-      case 'slow':
-        await setTimeout(inner.ms, undefined, { signal: stage.signal });
-        break;
       case 'gate':
         await Promise.race([stage.gate(inner.name), ended(stage.signal)]);
         if (stage.signal.aborted) return;

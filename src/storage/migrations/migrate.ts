@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import * as first from './0001-first.ts';
+import { up as first } from './0001-first.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001-first': first,
+  '0001-first': { up: first },
 };
 
 /** Thrown when the database was written by a later release; nothing was changed. */
