@@ -15,6 +15,7 @@ import { allowOrigins } from './cors.ts';
 import { docsRoutes } from './docs.ts';
 import { acceptJson } from './json-body.ts';
 import { KnownRoutes } from './known-routes.ts';
+import { measureRequests } from './metrics.ts';
 import { describeRoutes } from './openapi.ts';
 import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts';
 import { TokenBuckets } from './token-buckets.ts';
@@ -68,6 +69,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   admit(server, options, routes);
   logRequests(server);
   endStreamsOnClose(server);
+  measureRequests(server, options.auth);
   await describeRoutes(server);
   await server.register(docsRoutes);
   return server;
