@@ -116,7 +116,7 @@ function within(bytes: Bytes, range: Range): boolean {
 }
 
 /** What kind of address this is; anything that is no plain address is never to be connected to. */
-export function addressKind(address: string, own: ReadonlySet<string> = ownAddresses()): AddressKind {
+export function addressKind(address: string, own?: ReadonlySet<string>): AddressKind {
   const bytes = addressBytes(address);
   if (!bytes) return UNREADABLE;
   const range = (bytes.length === 4 ? V4 : V6).find((candidate) => within(bytes, candidate));
@@ -126,7 +126,7 @@ export function addressKind(address: string, own: ReadonlySet<string> = ownAddre
     if (inner.reach !== 'public') kind = inner;
   }
   // Only a public number is worth the look: the others are refused by their range, with a better word for it.
-  return kind.reach === 'public' && own.has(bytes.join('.')) ? OWN : kind;
+  return kind.reach === 'public' && (own ?? ownAddresses()).has(bytes.join('.')) ? OWN : kind;
 }
 
 /** The addresses of this machine's interfaces now, as their bytes joined by dots. About 50 µs: interfaces come and go. */

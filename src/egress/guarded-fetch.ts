@@ -35,14 +35,15 @@ export function guardedFetch(policy: EgressPolicy, options: GuardedFetchOptions 
 
   async function guarded(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     let next = firstHop(input, init);
+    const redirect = next.redirect ?? 'follow';
     for (let hop = 0; hop <= REDIRECTS; hop += 1) {
       const { url, ...rest } = next;
       await check(egress, url);
       const response = await send(url, { ...rest, redirect: 'manual' }, dispatcher);
       const location = isRedirect(response.status) ? response.headers.get('location') : null;
-      if (location === null || init.redirect === 'manual') return response;
+      if (location === null || redirect === 'manual') return response;
       await response.body?.cancel();
-      if (init.redirect === 'error') throw new TypeError(`${url.host} answered with a redirect`);
+      if (redirect === 'error') throw new TypeError(`${url.host} answered with a redirect`);
       next = nextHop(next, response.status, location);
     }
     throw new TypeError(`more than ${REDIRECTS} redirects`);
@@ -57,9 +58,18 @@ function firstHop(input: string | URL | Request, init: RequestInit): Hop {
   if (!(input instanceof Request)) {
     return { ...init, url: new URL(input), headers: new Headers(init.headers), method: init.method ?? 'GET' };
   }
-  const { url, method, body, signal } = input;
+  const { url, method, body, signal, redirect } = input;
   const headers = new Headers(init.headers ?? input.headers);
-  return { method, body, signal, ...(body ? { duplex: 'half' } : {}), ...init, url: new URL(url), headers };
+  return {
+    method,
+    body,
+    signal,
+    redirect,
+    ...(body ? { duplex: 'half' } : {}),
+    ...init,
+    url: new URL(url),
+    headers,
+  };
 }
 
 /** RFC 9110, 15.4, with what every browser does: a POST that is answered by 301 or 302 goes on as GET. */

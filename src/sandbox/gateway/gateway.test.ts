@@ -68,6 +68,7 @@ const resolve: Resolve = async (host) => NAMES[host.toLowerCase()] ?? [];
 async function gatewayTo(
   ports: number[],
   names: Resolve = resolve,
+  log: (line: string) => void = () => {},
 ): Promise<{ path: string; gateway: Gateway }> {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'));
   open.push(() => rm(directory, { recursive: true, force: true }));
@@ -75,7 +76,7 @@ async function gatewayTo(
   assert.ok(list.ok);
   const path = join(directory, 'gateway.sock');
   const policy = sandboxPolicy({ allowHosts: list.list });
-  const gateway = await startGateway({ socketPath: path, front: null, policy, resolve: names });
+  const gateway = await startGateway({ socketPath: path, front: null, policy, resolve: names, log });
   open.push(() => gateway.close());
   return { path, gateway };
 }
@@ -404,6 +405,14 @@ describe('a gateway', () => {
     }
     await dropped.promise;
     for (const socket of sockets) socket.destroy();
+  });
+
+  it('does not let a sandbox fill the log with refusals', async () => {
+    const lines: string[] = [];
+    const { path } = await gatewayTo([], resolve, (line) => lines.push(line));
+    for (let i = 0; i < 110; i += 1) await get(path, 'http://localhost/');
+    assert.equal(lines.length, 100);
+    assert.match(lines[0] ?? '', /^refused: localhost /);
   });
 
   it('ends all that is open when it closes, and removes its socket', async () => {

@@ -24,7 +24,7 @@ export interface GatewayOptions {
   /** By which rules the git provider is reached: its host is the user's setting, not the sandbox's wish. */
   frontPolicy?: EgressPolicy;
   resolve?: Resolve;
-  /** Told of every refusal, without secrets. */
+  /** Told of refusals, without secrets; of the first hundred, since a program inside decides how many there are. */
   log?: (line: string) => void;
 }
 
@@ -34,6 +34,7 @@ export interface Gateway {
 }
 
 const CONNECTIONS = 256;
+const LOGGED_REFUSALS = 100;
 const HEAD_MS = 30_000;
 const TUNNEL_SILENT_MS = 15 * 60_000;
 /** Of `sun_path` in `unix(7)`, without its final NUL; Node cuts a longer one silently or fails with EINVAL. */
@@ -41,13 +42,19 @@ const SOCKET_PATH_BYTES = 107;
 
 /** The only door out of a sandbox: an HTTP proxy that connects to checked addresses alone, and adds the git token. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { socketPath, front, policy, frontPolicy = policy, resolve = cachedResolve(), log } = options;
+  const { socketPath, front, policy, frontPolicy = policy, resolve = cachedResolve() } = options;
   if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES)
     throw new RangeError(`${socketPath} is too long for a socket`);
   const sandbox: Egress = { policy, resolve };
   const git = front ? new GitHost(front, { sandbox, provider: { policy: frontPolicy, resolve } }) : null;
   const sockets = new Set<Socket>();
   const closing = new AbortController();
+  let refusals = 0;
+
+  function tell(reason: string): void {
+    refusals += 1;
+    if (refusals <= LOGGED_REFUSALS) options.log?.(`refused: ${reason}`);
+  }
 
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const refuse = (status: number, reason: string) => answerWith(response, status, `gateway: ${reason}\n`);
@@ -62,7 +69,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ? gitRoute(front, incoming.method ?? '', target.url, raw)
       : { to: 'elsewhere' as const };
     if (route.to === 'nowhere') {
-      log?.(`refused: ${route.reason}`);
+      tell(route.reason);
       return refuse(403, route.reason);
     }
     if (route.to === 'elsewhere' || !git) {
@@ -109,7 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   server.on('request', (incoming, response) => {
     serve(incoming, response).catch((error: unknown) => {
       const { status, reason } = failure(error);
-      if (status === 403) log?.(`refused: ${reason}`);
+      if (status === 403) tell(reason);
       if (response.headersSent) response.destroy();
       else answerWith(response, status, `gateway: ${reason}\n`);
     });
@@ -118,7 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     client.on('error', () => client.destroy());
     tunnel(incoming, client, head).catch((error: unknown) => {
       const { status, reason } = failure(error);
-      if (status === 403) log?.(`refused: ${reason}`);
+      if (status === 403) tell(reason);
       end(client, status, reason);
     });
   });
