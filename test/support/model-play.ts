@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 
 import type { Answer, Message, ShapeName } from './model-answers.ts';
 import type { ModelRequest } from './model-script.ts';
