@@ -66,20 +66,22 @@ export class Runner {
     await this.#opening;
   }
 
-  warmed(pid: number): void {
+  /** It waits for its command. That can be heard before we have seen our own opening of its FIFO succeed. */
+  async warmed(pid: number): Promise<void> {
     if (this.#pid !== null) return;
     this.#pid = pid;
-    this.#warm.resolve(true);
+    await this.#opening?.catch(() => {});
+    this.#warm.resolve(this.#command !== null);
   }
 
   async run(command: string, input: string | undefined, sink: (chunk: Buffer) => void): Promise<void> {
-    // It is warm as soon as the FIFO has a writer, which may be before this side has the stream in its hands.
-    await this.opened();
+    const to = this.#command;
+    if (!to) throw new Error('the runner is not open');
     if (input !== undefined) await this.#directory.write(`${this.number}.in`, input);
     const bytes = Buffer.from(command);
     this.#sink = sink;
-    this.#command?.write(`${input === undefined ? '-' : 'i'} ${bytes.length}\n`);
-    this.#command?.write(bytes, () => this.#command?.destroy());
+    to.write(`${input === undefined ? '-' : 'i'} ${bytes.length}\n`);
+    to.write(bytes, () => to.destroy());
   }
 
   /** Lets go of everything, whatever it still does. Resolves when no file is open any more. */

@@ -54,7 +54,7 @@ export class Runners {
   }
 
   warmed(number: number, pid: number): void {
-    this.#all.get(number)?.warmed(pid);
+    void this.#all.get(number)?.warmed(pid);
   }
 
   /** For when every process is gone: gives what is still in the pipes a moment to be read, then closes all files. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { CommandOutcome, ExecOptions } from '../sandbox.ts';
-import { MARK_VARIABLE, killMarked } from '../marked-processes.ts';
+import { MARK_VARIABLE, killMarked } from '../unconfined/marked-processes.ts';
 import { prepareRunDirectory } from './run-directory.ts';
 import { Shell } from './shell.ts';
 import type { ShellProcess } from './shell.ts';

@@ -1,4 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** The environment variable that marks the processes of one sandbox. Children inherit it unless they drop it. */
 export const MARK_VARIABLE = 'PARLEY_SANDBOX_MARK';
@@ -13,12 +14,17 @@ export async function markedProcesses(mark: string): Promise<number[]> {
   return found.filter((pid) => pid !== null);
 }
 
-/** Kills them, and what they start meanwhile: until none is found. */
+/**
+ * Kills them, and what they start meanwhile. Believes that none is left only when two looks in a row find none: a
+ * process is missed that is born behind the back of the first, or that has no environment just then, within exec.
+ */
 export async function killMarked(mark: string): Promise<void> {
-  for (let round = 0; round < 20; round += 1) {
+  let empty = 0;
+  for (let round = 0; round < 50 && empty < 2; round += 1) {
     const pids = await markedProcesses(mark);
-    if (pids.length === 0) return;
+    empty = pids.length === 0 ? empty + 1 : 0;
     for (const pid of pids) kill(pid);
+    await delay(2);
   }
 }
 
