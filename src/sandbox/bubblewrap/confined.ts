@@ -6,6 +6,7 @@ import { killSurvivors } from './survivors.ts';
 
 /** bwrap's own end, after SIGKILL, is a matter of milliseconds. */
 const CLOSE_MS = 5000;
+const INIT_MS = 500;
 
 export interface Confinement extends Launch {
   /** Part of a mount that only this sandbox has, to find its processes by. */
@@ -86,10 +87,10 @@ export class Confined {
     const { bounds, mark, user } = this.#plan;
     // The kernel may have ended it for a breach that no look has found yet.
     this.#cause ??= await bounds.breach().catch(() => null);
-    this.#killOutermost();
+    await this.#killInit();
+    killAll([this.#launched.outermost() ?? 0]);
     await bounds.kill();
-    const timeout = AbortSignal.timeout(CLOSE_MS);
-    const closed = await Promise.race([this.#launched.closed, aborted(timeout)]);
+    const closed = await Promise.race([this.#launched.closed, later(CLOSE_MS)]);
     // By an own uid or this service's: no other process can be of this sandbox.
     const left = await killSurvivors(mark, user?.uid ?? process.getuid?.() ?? null);
     const stuck = await bounds.remove().then(
@@ -100,12 +101,14 @@ export class Confined {
   }
 
   /**
-   * The init of the namespace first, as with it the kernel ends all others: it was meant to die with bwrap, but a
-   * command can, by ptrace, make it forget that.
+   * The init of the namespace first, and bwrap a moment later: with the one the kernel ends all others, and the other
+   * picks up its remains and ends by itself. Init was meant to die with bwrap, but a command can, by ptrace, make it
+   * forget that.
    */
-  #killOutermost(): void {
-    const pid = this.#launched.outermost();
-    if (pid !== null) killAll([...childrenOf(pid), pid]);
+  async #killInit(): Promise<void> {
+    const init = childrenOf(this.#launched.outermost() ?? 0);
+    killAll(init);
+    if (init.length > 0) await Promise.race([this.#launched.closed, later(INIT_MS)]);
   }
 
   #tell(closed: Awaited<Launched['closed']> | null, left: number, stuck: string | null): string {
@@ -120,8 +123,6 @@ export class Confined {
   }
 }
 
-async function aborted(signal: AbortSignal): Promise<null> {
-  return await new Promise((resolve) =>
-    signal.addEventListener('abort', () => resolve(null), { once: true }),
-  );
+async function later(milliseconds: number): Promise<null> {
+  return await new Promise((resolve) => setTimeout(() => resolve(null), milliseconds).unref());
 }

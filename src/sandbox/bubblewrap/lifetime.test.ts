@@ -10,7 +10,6 @@ import { openBubblewrap } from './provider.ts';
 import {
   benchOptions,
   groupsNamed,
-  isRoot,
   never,
   processesWith,
   run,
