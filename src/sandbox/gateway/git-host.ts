@@ -2,9 +2,10 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Egress } from '../../egress/destination.ts';
 import type { Outgoing } from './forward.ts';
 import { originInside, type GitFront } from './git-front.ts';
-import { LFS_ACTIONS, onlyOne, type GitRoute } from './git-route.ts';
+import { gitRoute, LFS_ACTIONS, onlyOne, type GitRoute } from './git-route.ts';
 import { headersToForward } from './headers.ts';
 import { LfsActions } from './lfs-actions.ts';
+import type { Refusal } from './refusal.ts';
 
 /** What the sandbox is answered: the host's own body streamed on (`body: null`), or one made here. */
 export interface Answer {
@@ -40,6 +41,11 @@ export class GitHost {
     this.#secrets = token === undefined ? [] : [token, basic];
   }
 
+  /** @param raw the request's target as it came, of which `target` is the reading */
+  route(method: string, target: URL, raw: string): GitRoute {
+    return gitRoute(this.#front, method, target, raw);
+  }
+
   /** The request as it leaves; null when an LFS address is not known (any more). */
   outgoing(incoming: IncomingMessage, route: Passed): Outgoing | null {
     const all = headersToForward(incoming);
@@ -68,9 +74,9 @@ export class GitHost {
   }
 
   /** What of the host's answer goes inside. */
-  async answer(answer: IncomingMessage, route: Passed): Promise<Answer> {
+  async answer(answer: IncomingMessage, route: Passed): Promise<Answer | Refusal> {
     const status = answer.statusCode ?? 502;
-    if (status === 401) return refusal(answer, 403, this.#unauthorized(route));
+    if (status === 401) return { status: 403, reason: this.#unauthorized(route) };
     const headers = headersToForward(answer, ANSWER_HEADERS_DROPPED);
     if (typeof headers['location'] === 'string') {
       const location = this.#locationInside(headers['location']);
@@ -84,7 +90,7 @@ export class GitHost {
 
     const body = await this.#batchInside(answer);
     if (body === null) {
-      return refusal(answer, 502, `${this.#base.host} sent an LFS answer that can't be passed on`);
+      return { status: 502, reason: `${this.#base.host} sent an LFS answer that can't be passed on` };
     }
     delete headers['content-length'];
     delete headers['etag'];
@@ -134,11 +140,6 @@ export class GitHost {
     }
     return `${originInside(this.#front)}${url.pathname}${url.search}`;
   }
-}
-
-function refusal(answer: IncomingMessage, status: number, reason: string): Answer {
-  answer.resume();
-  return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: `gateway: ${reason}\n` };
 }
 
 async function readAtMost(answer: IncomingMessage, bytes: number): Promise<string | null> {
