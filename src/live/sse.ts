@@ -1,15 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import type { Item, Subscription } from './subscriptions.ts';
 
-/** Between two comments, so that proxies and clients see that the connection lives. */
-const COMMENT_MS = 15_000;
-/** How long a client may leave its connection full before it is dropped; it can resume where it was. */
-const STALLED_MS = 30_000;
+export interface SseTimes {
+  /** Milliseconds between two comments, so that proxies and clients see that the connection lives. */
+  comment: number;
+  /** Milliseconds a client may leave its connection full before it is dropped; it can resume where it was. */
+  stalled: number;
+}
+
+const TIMES: SseTimes = { comment: 15_000, stalled: 30_000 };
 
 export interface SseOptions {
   subscription: Subscription;
   /** Asked before each comment: whether who watches still may. */
   allowed: () => Promise<boolean>;
+  times?: SseTimes;
 }
 
 /**
@@ -18,7 +23,7 @@ export interface SseOptions {
  */
 export async function writeEvents(
   response: ServerResponse,
-  { subscription, allowed }: SseOptions,
+  { subscription, allowed, times = TIMES }: SseOptions,
 ): Promise<void> {
   const close = (): void => subscription.close();
   response.on('close', close);
@@ -26,11 +31,11 @@ export async function writeEvents(
     if (response.writableNeedDrain) return;
     response.write(':\n\n');
     allowed().then((still) => still || close(), close);
-  }, COMMENT_MS);
+  }, times.comment);
   try {
     response.write(':\n\n');
     for (let items = await subscription.take(); items; items = await subscription.take()) {
-      if (!response.write(items.map(frame).join('')) && !(await drained(response))) break;
+      if (!response.write(items.map(frame).join('')) && !(await drained(response, times.stalled))) break;
     }
   } finally {
     clearInterval(comments);
@@ -49,7 +54,7 @@ function frame(item: Item): string {
 }
 
 /** Whether the connection took what was written, within the time a client has. */
-async function drained(response: ServerResponse): Promise<boolean> {
+async function drained(response: ServerResponse, ms: number): Promise<boolean> {
   return await new Promise<boolean>((resolve) => {
     const end = (done: boolean) => (): void => {
       clearTimeout(late);
@@ -59,7 +64,7 @@ async function drained(response: ServerResponse): Promise<boolean> {
     };
     const onDrain = end(true);
     const onClose = end(false);
-    const late = setTimeout(onClose, STALLED_MS);
+    const late = setTimeout(onClose, ms);
     response.once('drain', onDrain);
     response.once('close', onClose);
     if (response.destroyed) onClose();

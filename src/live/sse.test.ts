@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import type { StoredEvent } from '../events/log.ts';
+import { type SseTimes, writeEvents } from './sse.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+/** A server that streams conversation 1 of a log in memory, and what a test does to it. */
+async function streaming(times?: SseTimes) {
+  const stored: StoredEvent[] = [];
+  const subscriptions = new Subscriptions(async (_, { from, limit, maxBytes }) => {
+    const page: StoredEvent[] = [];
+    let bytes = 0;
+    for (const event of stored.slice(from, from + limit)) {
+      bytes += event.json.length;
+      if (page.length > 0 && bytes > maxBytes) break;
+      page.push(event);
+    }
+    return page;
+  });
+  let allowed = true;
+  const server: Server = createServer((request, response) => {
+    const from = Number(request.headers['last-event-id'] ?? -1) + 1;
+    void writeEvents(response, {
+      subscription: subscriptions.subscribe(1, from),
+      allowed: () => Promise.resolve(allowed),
+      ...(times && { times }),
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    subscriptions,
+    commit(...bodies: string[]) {
+      const events = bodies.map((body, index) => ({
+        id: stored.length + index,
+        json: JSON.stringify({ id: stored.length + index, body }),
+      }));
+      stored.push(...events);
+      subscriptions.publish(1, events);
+    },
+    forbid: () => (allowed = false),
+    async open(lastEventId?: number): Promise<IncomingMessage> {
+      const headers = lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) };
+      const [response] = (await once(get({ port, headers, agent: false }), 'response')) as [IncomingMessage];
+      return response.setEncoding('utf8');
+    },
+    async close() {
+      subscriptions.close();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Reads until the text has what is looked for; gives all of it. */
+async function readUntil(response: IncomingMessage, wanted: string): Promise<string> {
+  let text = '';
+  for await (const chunk of response.iterator({ destroyOnReturn: false })) {
+    text += String(chunk);
+    if (text.includes(wanted)) break;
+  }
+  return text;
+}
+
+const ids = (text: string): number[] => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+
+test('a logged event has its id, a status has none', async () => {
+  const s = await streaming();
+  s.commit('a', 'b');
+  const response = await s.open();
+  await readUntil(response, '"b"');
+  s.subscriptions.notify(1, {
+    status_update: true,
+    type: 'info',
+    id: 'STATUS$READY',
+    message: 'line\nbreak',
+  });
+  const text = await readUntil(response, 'READY');
+  assert.match(text, /^event: status\ndata: \{.*line\\nbreak.*\}$/m);
+  assert.deepEqual(ids(text), []);
+  response.destroy();
+  await s.close();
+});
+
+test('Last-Event-ID resumes after it, without a gap or a repetition', async () => {
+  const s = await streaming();
+  s.commit('a', 'b', 'c');
+  const first = await s.open();
+  assert.deepEqual(ids(await readUntil(first, '"c"')), [0, 1, 2]);
+  first.destroy();
+  s.commit('d', 'e');
+  const second = await s.open(2);
+  assert.deepEqual(ids(await readUntil(second, '"e"')), [3, 4]);
+  second.destroy();
+  await s.close();
+});
+
+test('a client that does not read is dropped, holds little, and resumes where it was', async () => {
+  const s = await streaming({ comment: 60_000, stalled: 50 });
+  const stalled = await s.open();
+  const reader = await s.open();
+  const large = 'x'.repeat(100_000);
+  let read = '';
+  reader.on('data', (text: string) => (read += text));
+  for (let n = 0; n < 300; n += 1) {
+    s.commit(large);
+    if (n % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  while (ids(read).length < 300) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(ids(read).at(-1), 299, 'who reads is not held up');
+  while (s.subscriptions.watchers(1) > 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  let got = '';
+  stalled.on('data', (text: string) => (got += text));
+  await once(stalled, 'close').catch(() => {});
+  const last = ids(got.slice(0, got.lastIndexOf('\n\n') + 2)).at(-1) ?? -1;
+  assert.ok(last < 299, 'it was dropped before the end');
+  const again = await s.open(last);
+  assert.equal(ids(await readUntil(again, `"id":${last + 1},`))[0], last + 1);
+  again.destroy();
+  reader.destroy();
+  await s.close();
+});
+
+test('a stream ends when its key does', async () => {
+  const s = await streaming({ comment: 5, stalled: 1_000 });
+  const response = await s.open();
+  response.resume();
+  s.forbid();
+  await once(response, 'end');
+  await s.close();
+});
+
+test('a client that goes leaves nothing behind', async () => {
+  const s = await streaming();
+  const response = await s.open();
+  await readUntil(response, ':');
+  assert.equal(s.subscriptions.watchers(1), 1);
+  response.destroy();
+  while (s.subscriptions.watchers(1) > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  await s.close();
+});
