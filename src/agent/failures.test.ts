@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { ServiceError } from '../errors.ts';
 import { userMessage } from '../events/build.ts';
 import { isObservation } from '../events/event.ts';
-import { FakeJournal } from './testing/fake-journal.ts';
-import { bash, edit, finish, Stage } from './testing/stage.ts';
+import { FakeJournal } from '../../test/support/agent/fake-journal.ts';
+import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
 
 /** As the provider's clients throw it. */
 function status(code: number, message = 'no', headers: Record<string, string> = {}): Error {

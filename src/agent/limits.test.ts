@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { isObservation } from '../events/event.ts';
-import { bash, finish, Stage } from './testing/stage.ts';
+import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
 
 function reason(stage: Stage): string {
   const last = stage.log.events.at(-1);

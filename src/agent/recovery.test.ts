@@ -3,8 +3,8 @@ import { test } from 'node:test';
 
 import { userMessage } from '../events/build.ts';
 import type { Event } from '../events/event.ts';
-import { Crash, FakeJournal } from './testing/fake-journal.ts';
-import { bash, edit, finish, Stage } from './testing/stage.ts';
+import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
+import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
 
 const SCRIPT = [
   { text: 'First look.', calls: [bash('one'), bash('two'), { name: 'nonsense', input: {} }] },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { stateChanged, userMessage } from '../events/build.ts';
 import { isAction, isObservation } from '../events/event.ts';
-import { bash, finish, Stage } from './testing/stage.ts';
+import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
 
 test('a conversation begins in the order that V0 has', async () => {
   const stage = new Stage([{ text: 'Looking.', calls: [bash('ls')] }, { calls: [finish()] }]);

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 
 import { userMessage } from '../events/build.ts';
 import { isAction } from '../events/event.ts';
-import { Crash, FakeJournal } from './testing/fake-journal.ts';
-import { Stage } from './testing/stage.ts';
+import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
+import { Stage } from '../../test/support/agent/stage.ts';
 
 const agent = 'DummyAgent' as const;
 

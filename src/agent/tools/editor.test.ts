@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { isObservation } from '../../events/event.ts';
-import { problem, Workshop } from '../testing/act.ts';
+import { problem, Workshop } from '../../../test/support/agent/act.ts';
 import { strReplaceEditor as editor } from './editor.ts';
 
 const PATH = '/workspace/a.txt';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { isObservation } from '../../events/event.ts';
-import { problem, Workshop } from '../testing/act.ts';
+import { problem, Workshop } from '../../../test/support/agent/act.ts';
 import { executeBash } from './shell.ts';
 
 test('a command gives its output and V0 metadata', async () => {

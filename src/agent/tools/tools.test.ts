@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 
 import { isObservation } from '../../events/event.ts';
-import { problem, Workshop } from '../testing/act.ts';
+import { problem, Workshop } from '../../../test/support/agent/act.ts';
 import { glob, grep } from './search.ts';
 import { taskTracker } from './task-tracker.ts';
 import { think } from './think.ts';

@@ -1,6 +1,6 @@
 import { MockLanguageModelV4 } from 'ai/test';
 
-import type { RunModel } from '../../model/run-model.ts';
+import type { RunModel } from '../../../src/model/run-model.ts';
 
 type StreamOf = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'];
 type Part = StreamOf extends ReadableStream<infer P> ? P : never;

@@ -1,5 +1,5 @@
-import type { CommandOutcome, ExecOptions, Sandbox } from '../../sandbox/sandbox.ts';
-import type { FileResult, WorkspaceFiles } from '../../sandbox/workspace-files.ts';
+import type { CommandOutcome, ExecOptions, Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { FileResult, WorkspaceFiles } from '../../../src/sandbox/workspace-files.ts';
 
 type Entry = { name: string; kind: 'file' | 'directory' | 'other' };
 

@@ -1,6 +1,6 @@
-import { userMessage } from '../../events/build.ts';
-import type { AgentContext, AgentOutcome } from '../context.ts';
-import { runAgent } from '../run-agent.ts';
+import { userMessage } from '../../../src/events/build.ts';
+import type { AgentContext, AgentOutcome } from '../../../src/agent/context.ts';
+import { runAgent } from '../../../src/agent/run-agent.ts';
 import { FakeJournal, FakeLog } from './fake-journal.ts';
 import { FakeModel, type Scripted } from './fake-model.ts';
 import { FakeSandbox } from './fake-sandbox.ts';

@@ -1,6 +1,6 @@
-import { type Event, isAction, type NewEvent } from '../../events/event.ts';
-import { Fenced } from '../../events/log.ts';
-import type { Journal, OpenJournalAction } from '../journal.ts';
+import { type Event, isAction, type NewEvent } from '../../../src/events/event.ts';
+import { Fenced } from '../../../src/events/log.ts';
+import type { Journal, OpenJournalAction } from '../../../src/agent/journal.ts';
 
 /** The process died. */
 export class Crash extends Error {
