@@ -2,6 +2,7 @@ import { openBubblewrap } from './bubblewrap/provider.ts';
 import type { BubblewrapOptions } from './bubblewrap/options.ts';
 import type { SandboxProvider } from './sandbox.ts';
 import { unavailable } from './unavailable.ts';
+import { openUnconfined } from './unconfined/provider.ts';
 
 /** `auto`: the kind that confines and works here, else none. `unconfined` must be asked for by name. */
 export type SandboxKind = 'auto' | 'bubblewrap' | 'unconfined' | 'none';
@@ -16,10 +17,6 @@ export async function selectSandbox(kind: SandboxKind, options: BubblewrapOption
       'PARLEY_SANDBOX is `none`, so no command is run: set it to `auto` to have them run in sandboxes.';
     return unavailable('none', reason);
   }
-  if (kind === 'unconfined')
-    return unavailable(
-      'unconfined',
-      'Running commands without a sandbox is not offered yet: set PARLEY_SANDBOX to `auto`.',
-    );
+  if (kind === 'unconfined') return await openUnconfined(options);
   return await openBubblewrap(options);
 }
