@@ -7,8 +7,11 @@ const server = z.object({
   timeout: z.int().min(1).max(3600).nullish().describe('Seconds one call may take.'),
 });
 
-/** A server reached over HTTP: `{url, api_key}`, or the bare URL. */
-const httpServer = z.union([httpUrl().transform((url): z.output<typeof server> => ({ url })), server]);
+/**
+ * A server reached over HTTP: `{url, api_key}`, or the bare URL. Of a union the usual form comes first, here and
+ * below: a form that does not fit costs more than one that does.
+ */
+const httpServer = z.union([server, httpUrl().transform((url): z.output<typeof server> => ({ url }))]);
 
 /** A server that is a program in the sandbox. */
 const stdioServer = z.object({

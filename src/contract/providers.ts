@@ -28,12 +28,12 @@ const host = line(500).refine(
 
 /** `"TOKEN"`, or the token with the host it is for. A missing or empty token or host leaves the stored one. */
 export const providerToken = z.union([
-  secretLine(),
   z.object({
     token: secretLine().nullish(),
     host: host.nullish(),
     user_id: line(255).nullish(),
   }),
+  secretLine(),
 ]);
 
 export const providerTokens = z.partialRecord(providerName, providerToken.nullable());

@@ -34,10 +34,9 @@ export const secretValue = secretText().refine(
 
 /** `"VALUE"`, or `{secret, description}`. */
 const customSecret = z.union([
-  secretValue,
   z.object({ secret: secretValue.nullish(), description: text(2_000).nullish() }),
+  secretValue,
 ]);
-
 export type CustomSecret = z.output<typeof customSecret>;
 
 const secretsStore = z.object({

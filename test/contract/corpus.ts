@@ -360,7 +360,7 @@ export const CONVERSATION_CASES: readonly Case[] = [
     rejected(
       `a task without ${name}`,
       { suggested_task: Object.fromEntries(Object.entries(task).filter(([key]) => key !== name)) },
-      `body.suggested_task.${name} ${['git_provider', 'task_type'].includes(name) ? 'not_allowed' : 'missing'}`,
+      `body.suggested_task.${name} missing`,
     ),
   ),
   rejected(
