@@ -1,3 +1,4 @@
+import { ServiceError } from '../../errors.ts';
 import type { Secret } from '../../secrets/secret.ts';
 import { CA_BUNDLE } from './made-files.ts';
 
@@ -50,7 +51,14 @@ export function environment(parts: {
   variables['no_proxy'] = NO_PROXY;
   variables['NO_PROXY'] = NO_PROXY;
   if (parts.withCa) Object.assign(variables, caVariables());
-  for (const [name, secret] of Object.entries(parts.secrets)) variables[name] = secret.unwrap();
+  for (const [name, secret] of Object.entries(parts.secrets)) {
+    const value = secret.unwrap();
+    if (value.includes('\0')) {
+      const detail = `The secret ${name} holds a NUL character, which no variable can: store it without.`;
+      throw new ServiceError('sandbox_unavailable', detail);
+    }
+    variables[name] = value;
+  }
   return variables;
 }
 

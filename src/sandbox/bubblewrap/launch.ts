@@ -59,6 +59,9 @@ exec "$@"
  */
 export function launch(plan: Launch): Launched {
   const { user, reach, bounds } = plan;
+  // They are separated by NUL: what holds one would become further options, such as to mount the host's root.
+  if (plan.options.some((option) => option.includes('\0')))
+    throw new Error('an option holds a NUL character');
   const drop = user === null ? ['setpriv', '--no-new-privs'] : dropTo(user);
   const bash = ['bash', '--norc', '--noprofile', '-c', LAUNCHER, 'parley-launcher'];
   const [program = '', ...args] = [

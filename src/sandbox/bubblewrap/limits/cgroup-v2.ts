@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SandboxLimits } from '../../sandbox.ts';
 import { codeOf, killAndRemove, membersOf, removeBase, type Hierarchy } from './cgroup-files.ts';
 import { memoryBreach, type Bounds, type LimitKeeper } from './limits.ts';
@@ -18,9 +18,10 @@ export async function cgroupV2(
   serviceName: string,
 ): Promise<LimitKeeper | null> {
   if (hierarchy === undefined) return null;
-  // Below the own group first: a service manager that delegated it also bounds the service as a whole there.
-  for (const parent of new Set([hierarchy.own, hierarchy.mount])) {
-    const base = await makeBase(parent, serviceName, parent === hierarchy.own);
+  for (const parent of upTo(hierarchy)) {
+    // Only out of a group that is this service's alone may all processes be moved, never out of a login's.
+    const mayMove = parent === hierarchy.own && (parent === hierarchy.mount || parent.endsWith('.service'));
+    const base = await makeBase(parent, serviceName, mayMove);
     if (base === null) continue;
     return {
       kinds: {
@@ -34,6 +35,19 @@ export async function cgroupV2(
     };
   }
   return null;
+}
+
+/**
+ * The own group first: a service manager that delegated it also bounds the service as a whole there. Then the groups
+ * above: a user's own manager lets its user make groups beside the one that a login's processes are in.
+ */
+function upTo({ own, mount }: Hierarchy): string[] {
+  const found = [own];
+  for (let at = own; at !== mount && at !== '/';) {
+    at = dirname(at);
+    found.push(at);
+  }
+  return found;
 }
 
 async function makeBase(
