@@ -22,6 +22,10 @@ const STOP_MS = 5_000;
 export async function serve(config: Config, build: Build, terminal: Terminal): Promise<number> {
   const log = createLog(config.logLevel);
   const stopped = stopSignal(log);
+  // Node ends the process with a stack on standard error; the log shall have it too.
+  process.on('uncaughtExceptionMonitor', (error) =>
+    log.fatal({ err: error }, 'a fault of ours; the process ends'),
+  );
   if (isShort(config.sessionApiKey?.unwrap())) {
     log.warn(`SESSION_API_KEY has fewer than ${SHORT_KEY} characters: good enough on loopback only.`);
   }

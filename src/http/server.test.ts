@@ -112,6 +112,11 @@ describe('the HTTP server', () => {
     assert.equal((await problem('PUT', '/api/things')).headers.get('allow'), 'POST');
   });
 
+  test('a path that is no URL is as unknown as any other', async () => {
+    const { status, problem: p } = await problem('GET', '/%zz');
+    assert.deepEqual([status, p.code], [404, 'not_found']);
+  });
+
   test('HEAD answers as GET does, without a body', async () => {
     const { status, text } = await http.request('HEAD', '/open');
     assert.deepEqual([status, text], [200, '']);

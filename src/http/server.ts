@@ -148,6 +148,7 @@ function logRequests(server: FastifyInstance): void {
       route,
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
+      ...(request.principal && { key: request.principal.keyId }),
     };
     if (reply.statusCode >= 500) request.log.error(line, 'request');
     else request.log.info(line, 'request');

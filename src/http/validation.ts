@@ -39,6 +39,9 @@ function membersOf(issue: Issue, data: unknown, at: Loc): MemberError[] {
   const inner = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
   const loc = [...at, ...inner];
   const value = valueAt(data, inner);
+  const isMissing = value === undefined || (value === null && loc.length === 1);
+  // A rule of ours may speak of a member that is not there; zod's own then only mean that it is missing.
+  if (isMissing && issue.code !== 'custom') return [{ loc, msg: 'is required', type: 'missing' }];
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
@@ -51,12 +54,12 @@ function membersOf(issue: Issue, data: unknown, at: Loc): MemberError[] {
     case 'invalid_key':
       return [{ loc, msg: issue.issues[0]?.message ?? 'is not a valid name', type: 'invalid_key' }];
     case 'invalid_type':
-      if (value === undefined || (value === null && inner.length === 0 && at.length === 1)) {
-        return [{ loc, msg: 'is required', type: 'missing' }];
-      }
       return [{ loc, msg: `must be ${article(issue.expected)}, not ${kindOf(value)}`, type: 'wrong_type' }];
     case 'invalid_value':
       return [{ loc, msg: `must be ${oneOf(issue.values)}`, type: 'not_allowed' }];
+    case 'too_small':
+    case 'too_big':
+      return [{ loc, msg: boundOf(issue), type: issue.code }];
     case 'custom':
       return [{ loc, msg: issue.message, type: customType(issue.params) }];
     default:
@@ -90,7 +93,6 @@ function unionMembers(issue: z.core.$ZodIssueInvalidUnion, value: unknown, loc: 
           : [],
     ),
   );
-  if (value === undefined) return [{ loc, msg: 'is required', type: 'missing' }];
   const wanted = [...new Set(forms)].join(' or ');
   return [
     {
@@ -99,6 +101,17 @@ function unionMembers(issue: z.core.$ZodIssueInvalidUnion, value: unknown, loc: 
       type: 'wrong_type',
     },
   ];
+}
+
+/** The bound that was passed, unless the schema has words of its own for it. */
+function boundOf(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
+  if (!/^Too (small|big):/.test(issue.message)) return issue.message;
+  const bound =
+    issue.code === 'too_small'
+      ? `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+      : `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
+  if (issue.origin === 'string') return `must have ${bound} characters`;
+  return issue.origin === 'array' ? `must have ${bound} entries` : `must be ${bound}`;
 }
 
 function valueAt(data: unknown, path: Loc): unknown {
