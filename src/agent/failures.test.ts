@@ -22,8 +22,8 @@ test('what passes by itself is tried again, and told to who watches', async () =
   assert.deepEqual(
     stage.statuses.map(({ type, id, message }) => [type, id, message.slice(0, 27)]),
     [
-      ['info', 'STATUS$LLM_RETRY', 'Retrying LLM request, 1 / 5'],
       ['info', 'STATUS$LLM_RETRY', 'Retrying LLM request, 2 / 5'],
+      ['info', 'STATUS$LLM_RETRY', 'Retrying LLM request, 3 / 5'],
     ],
   );
   assert.equal(stage.log.iterations, 1);
@@ -33,7 +33,7 @@ test('a rate limit that does not pass ends in its own state', async () => {
   const stage = new Stage([{ error: status(429, 'slow down', soon) }]);
   const outcome = await stage.run();
   assert.ok(outcome.kind === 'failed' && outcome.code === 'model_rate_limited');
-  assert.equal(stage.model.prompts.length, 6);
+  assert.equal(stage.model.prompts.length, 5);
   const last = stage.log.events.at(-1);
   assert.ok(last && isObservation(last, 'agent_state_changed'));
   assert.equal(last.extras.agent_state, 'rate_limited');

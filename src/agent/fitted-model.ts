@@ -1,8 +1,8 @@
 import { contextWindow } from '../model/price.ts';
-import { modelStep, type ModelOutcome } from '../model/step.ts';
+import { modelStepWithRetries, type Retries } from '../model/retries.ts';
+import type { ModelOutcome } from '../model/step.ts';
 import type { AgentContext } from './context.ts';
 import type { Unit } from './history.ts';
-import { retried } from './retries.ts';
 import { toolSet, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
 import { historyLimit, messagesShown, tokensOf, tokensOfText } from './window.ts';
@@ -30,9 +30,9 @@ export class FittedModel {
     for (let halvings = 0; ; halvings += 1) {
       const limit = this.#limit(system);
       const messages = messagesShown(history, limit);
-      const outcome = await retried(
-        () => modelStep({ model, system, messages, tools, signal }),
-        this.#context,
+      const outcome = await modelStepWithRetries(
+        { model, system, messages, tools, signal },
+        { onRetry: this.#retrying },
       );
       if (outcome.ok || outcome.failure.kind !== 'context_length' || halvings === MAX_HALVINGS)
         return outcome;
@@ -40,6 +40,15 @@ export class FittedModel {
       this.#refused = Math.floor(Math.min(limit, all) / 2);
     }
   }
+
+  /** In V0's words, which its pages know. */
+  readonly #retrying: NonNullable<Retries['onRetry']> = (n, of, { message }) => {
+    this.#context.notify({
+      type: 'info',
+      id: 'STATUS$LLM_RETRY',
+      message: `Retrying LLM request, ${n} / ${of}: ${message}`,
+    });
+  };
 
   #limit(system: string): number {
     const window = contextWindow(this.#context.model.name);
