@@ -206,6 +206,9 @@ describe('/api/add-git-providers', () => {
     await addTokens({ github: 'good-secret' });
     const { problem } = await addTokens({ github: 'bad-secret', gitlab: { token: 'bad\nsecret' } });
     const { text } = await http.request('GET', '/api/settings', { key });
-    assert.doesNotMatch(JSON.stringify(problem) + text + http.logged.join(''), /secret"|good-secret|bad-|bad\\n/);
+    assert.doesNotMatch(
+      JSON.stringify(problem) + text + http.logged.join(''),
+      /secret"|good-secret|bad-|bad\\n/,
+    );
   });
 });
