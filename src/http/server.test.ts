@@ -160,7 +160,7 @@ describe('the HTTP server', () => {
       type: 'extra_forbidden',
     });
     assert.equal(of('body.mcp_config.stdio_servers.1.name')?.type, 'missing');
-    assert.equal(of('body.mcp_config.sse_servers.2')?.msg, 'must be a string or an object, not a number');
+    assert.equal(of('body.mcp_config.sse_servers.2')?.msg, 'must be an object or a string, not a number');
     assert.equal(of('body.count')?.msg, 'must be a number, not a string');
     assert.ok(!text.includes('hunter2'));
   });
