@@ -155,6 +155,18 @@ test('an abort while the sandbox starts leaves no action of unknown outcome', as
   assert.match(JSON.stringify(stage.log.events.at(-1)), /was not begun/);
 });
 
+test('an abort as the step is stored leaves no action of unknown outcome', async () => {
+  const stage = new Stage([{ calls: [bash('a'), bash('b')] }]);
+  stage.sandbox.exec_ = (_, { signal }) =>
+    signal.aborted ? { kind: 'interrupted', output: '', exitCode: 130 } : {};
+  const afterWrite = () => {
+    if (stage.log.open.size > 0) stage.abort.abort();
+  };
+  const journal = new FakeJournal(stage.log, { afterWrite });
+  assert.deepEqual(await stage.run({ journal }), { kind: 'aborted' });
+  assert.deepEqual([...stage.log.open.values()], ['recorded']);
+});
+
 test('an abort while waiting to ask again ends the wait', async () => {
   const stage = new Stage([{ error: status(503, 'busy', { 'retry-after': '100' }) }]);
   const outcome = await stage.run({ notify: () => stage.abort.abort() });

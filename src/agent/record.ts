@@ -25,7 +25,7 @@ export function recorded(step: ModelStep, tools: readonly Tool[], metrics: LlmMe
   const events = step.calls.map((call, n) => {
     const understood = understand(call, tools, thought);
     const tool_call_metadata = metadataOf(step, call, n);
-    if (!understood.ok) return errorObservation(understood.problem, 'AGENT_ERROR', { tool_call_metadata });
+    if (!understood.ok) return errorObservation(understood.problem, '', { tool_call_metadata });
     thought = '';
     return { ...understood.action, tool_call_metadata, llm_metrics: metrics };
   });

@@ -8,8 +8,9 @@ import { RunLog } from './run-log.ts';
 import { takeUp } from './taking-up.ts';
 import { carryOut, hasEffect } from './tools/carry-out.ts';
 
-/** V0's id for an action that was recorded and not carried out. */
-const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED';
+/** V0's ids for an action that was recorded and not carried out: its pages have words for them. */
+const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_ERROR';
+const STOPPED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
 
 /** One run: what a former one left, then step after step. See `runAgent`. */
 export class Run {
@@ -91,8 +92,11 @@ export class Run {
         await this.#log.answer([ended, ...notDone(later, reason), stateChanged('finished')]);
         return null;
       }
-      signal.throwIfAborted();
-      if (hasEffect(event) && event.id !== begun) await journal.start(event.id);
+      // What is recorded as started is tried even then: it is not to be left with an outcome that nobody knows.
+      if (event.id !== begun) {
+        signal.throwIfAborted();
+        if (hasEffect(event)) await journal.start(event.id);
+      }
       const result = await this.#result(event);
       if ('failure' in result) {
         await this.#log.answer(notDone([event, ...later], result.failure.message));
@@ -112,7 +116,7 @@ export class Run {
     } catch (error) {
       // A command that is interrupted has an outcome; only the wait for a sandbox ends like this.
       if (signal.aborted)
-        return { event: errorObservation('This was not begun: the conversation was stopped.', NOT_EXECUTED) };
+        return { event: errorObservation('This was not begun: the conversation was stopped.', STOPPED) };
       if (error instanceof ServiceError && error.code === 'sandbox_unavailable') {
         return { failure: sandboxFailed(error.message) };
       }

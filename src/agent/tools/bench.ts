@@ -1,3 +1,4 @@
+import { errorObservation } from '../../events/build.ts';
 import type { NewEvent } from '../../events/event.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { EditMemory } from './edit-memory.ts';
@@ -14,3 +15,8 @@ export interface Bench {
 
 /** What came of an action, without its `cause`. */
 export type Result = NewEvent;
+
+/** What went wrong, as a sentence for the model. */
+export function wrong(problem: string): Result {
+  return errorObservation(problem, '');
+}

@@ -1,6 +1,5 @@
 import { isAction, type ActionEvent } from '../../events/event.ts';
-import { errorObservation } from '../../events/build.ts';
-import type { Bench, Result } from './bench.ts';
+import { type Bench, type Result, wrong } from './bench.ts';
 import { editFile } from './edit.ts';
 import { runCommand } from './shell.ts';
 import { trackTasks } from './task-tracker.ts';
@@ -22,5 +21,5 @@ export async function carryOut(action: ActionEvent, bench: Bench): Promise<Resul
   if (isAction(action, 'edit')) return await editFile(action, bench);
   if (isAction(action, 'think')) return noteThought();
   if (isAction(action, 'task_tracking')) return trackTasks(action, bench.tasks);
-  return errorObservation(`Nothing here carries out the action ${action.action}.`, 'AGENT_ERROR');
+  return wrong(`Nothing here carries out the action ${action.action}.`);
 }

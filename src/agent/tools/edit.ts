@@ -1,7 +1,7 @@
-import { errorObservation, observation } from '../../events/build.ts';
+import { observation } from '../../events/build.ts';
 import type { ActionEvent } from '../../events/event.ts';
 import { HIDDEN } from '../../secrets/secret.ts';
-import type { Bench, Result } from './bench.ts';
+import { type Bench, type Result, wrong } from './bench.ts';
 import { unifiedDiff } from './diff.ts';
 import { MAX_FILE_BYTES, pathIn, readText, refusal } from './text-file.ts';
 import { linesOf, numbered } from './view.ts';
@@ -36,10 +36,6 @@ export async function editFile(action: ActionEvent<'edit'>, bench: Bench): Promi
   const written = await files.write(path, bytes);
   if (!written.ok) return wrong(refusal(args.path, written.why, written.detail));
   return edited(args, before, change);
-}
-
-function wrong(problem: string): Result {
-  return errorObservation(problem, 'AGENT_ERROR');
 }
 
 function changed(args: Args, before: string | null, bench: Bench): Change {

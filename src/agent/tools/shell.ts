@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-import { errorObservation, observation } from '../../events/build.ts';
+import { observation } from '../../events/build.ts';
 import type { ActionEvent, NewAction } from '../../events/event.ts';
 import type { CommandOutcome } from '../../sandbox/sandbox.ts';
-import type { Bench, Result } from './bench.ts';
+import { type Bench, type Result, wrong } from './bench.ts';
 import { cutMiddle } from './text.ts';
 import { defineTool, riskOf, securityRisk } from './tool.ts';
 
@@ -89,7 +89,7 @@ export function runAction(
 export async function runCommand(action: ActionEvent<'run'>, bench: Bench): Promise<Result> {
   const { command, stdin, hidden } = action.args;
   if (command.includes('\0')) {
-    return errorObservation('The command has a NUL character, which no shell takes.', 'AGENT_ERROR');
+    return wrong('The command has a NUL character, which no shell takes.');
   }
   const timeout = 'timeout' in action && action.timeout !== undefined ? action.timeout : DEFAULT_TIMEOUT;
   const sandbox = await bench.sandbox();

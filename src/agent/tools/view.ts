@@ -1,7 +1,7 @@
-import { errorObservation, observation } from '../../events/build.ts';
+import { observation } from '../../events/build.ts';
 import type { ActionEvent } from '../../events/event.ts';
 import type { WorkspaceFiles } from '../../sandbox/workspace-files.ts';
-import type { Bench, Result } from './bench.ts';
+import { type Bench, type Result, wrong } from './bench.ts';
 import { pathIn, readText, refusal } from './text-file.ts';
 import { MAX_OBSERVATION, wholeCharacters } from './text.ts';
 
@@ -13,10 +13,10 @@ export async function readFile(action: ActionEvent<'read'>, bench: Bench): Promi
   const { files, root } = await bench.sandbox();
   const path = pathIn(root, action.args.path);
   const stat = await files.stat(path);
-  if (!stat.ok) return errorObservation(refusal(path, stat.why, stat.detail), 'AGENT_ERROR');
+  if (!stat.ok) return wrong(refusal(path, stat.why, stat.detail));
   const shown =
     stat.value.kind === 'directory' ? await directory(files, path) : await file(files, path, range);
-  if (!shown.ok) return errorObservation(shown.problem, 'AGENT_ERROR');
+  if (!shown.ok) return wrong(shown.problem);
   return observation(
     'agent',
     'read',
