@@ -29,7 +29,8 @@ export async function prepareRunDirectory(directory: string, owner: Owner | null
     await copyFile(join(import.meta.dirname, script), join(lib, script), constants.COPYFILE_EXCL);
     await chmod(join(lib, script), 0o444);
   }
-  await chmod(lib, 0o555);
+  // Whatever our umask is.
+  await chmod(lib, 0o755);
   if (owner) await chown(exchange, owner.uid, owner.gid);
 }
 

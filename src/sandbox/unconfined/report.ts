@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { SandboxReport } from '../sandbox.ts';
 
 const UNGUARDED: Readonly<Record<string, string>> = {
@@ -14,11 +13,11 @@ const UNGUARDED: Readonly<Record<string, string>> = {
 
 /** What is said of having no sandbox: it works, and here is all that nothing stands in the way of. */
 export function unconfinedReport(): SandboxReport {
-  const { username, uid } = userInfo();
+  const uid = process.getuid?.();
   const user = {
     name: 'user',
     ok: false,
-    detail: `commands run as the service itself: ${username} (uid ${uid})`,
+    detail: `commands run as the service itself, uid ${uid}${uid === 0 ? ' (root)' : ''}`,
   };
   const others = Object.entries(UNGUARDED).map(([name, detail]) => ({ name, ok: false, detail }));
   return {
