@@ -1,5 +1,5 @@
 import { sandboxConformance } from '../../../test/conformance/sandbox.ts';
-import { startBench } from './test-support.ts';
+import { startBench } from '../../../test/support/bubblewrap.ts';
 
 sandboxConformance('bubblewrap', async () => {
   const bench = await startBench();

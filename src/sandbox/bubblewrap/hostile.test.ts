@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Secret } from '../../secrets/secret.ts';
-import { isRoot, run, startBench, type Bench } from './test-support.ts';
+import { isRoot, run, startBench, type Bench } from '../../../test/support/bubblewrap.ts';
 
 describe('a hostile command', () => {
   let bench: Bench;
@@ -157,7 +157,6 @@ describe('a hostile command', () => {
   test('is another user of the host than the service, and than other conversations’ commands', async () => {
     const mapping = (await bench.once('touch mine; echo done')).output;
     assert.equal(mapping, 'done\n');
-    const { stat } = await import('node:fs/promises');
     const { uid } = await stat(join(bench.spec(1).workspace, 'mine'));
     if (isRoot) {
       const other = await disposable(bench, 2);

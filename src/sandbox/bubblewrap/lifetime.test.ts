@@ -15,7 +15,7 @@ import {
   run,
   startBench,
   type Bench,
-} from './test-support.ts';
+} from '../../../test/support/bubblewrap.ts';
 
 describe('a sandbox', () => {
   let bench: Bench;
@@ -187,7 +187,7 @@ describe('a provider', () => {
     const runDir = join(top, 'run');
     const program = `
       import { openBubblewrap } from ${JSON.stringify(import.meta.resolve('./provider.ts'))};
-      import { benchOptions, never } from ${JSON.stringify(import.meta.resolve('./test-support.ts'))};
+      import { benchOptions, never } from ${JSON.stringify(import.meta.resolve('../../../test/support/bubblewrap.ts'))};
       const provider = await openBubblewrap(benchOptions(${JSON.stringify(runDir)}));
       const sandbox = await provider.open({ key: 1, workspace: ${JSON.stringify(join(top, 'w'))}, home: ${JSON.stringify(join(top, 'h'))},
         readOnlyWorkspace: false, workdir: '/workspace', env: {}, identity: { name: 'A', email: 'a@b.c' }, git: null,

@@ -4,7 +4,7 @@ import { startGitServer } from '../../../test/support/git-server.ts';
 import { NO_HOSTS } from '../../egress/host-list.ts';
 import { sandboxPolicy, servicePolicy } from '../../egress/policy.ts';
 import { Secret } from '../../secrets/secret.ts';
-import { run, startBench } from '../bubblewrap/test-support.ts';
+import { run, startBench } from '../../../test/support/bubblewrap.ts';
 import { startGateway } from './gateway.ts';
 import { gitFrontConfig, type GitFront } from './git-front.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { processesWith, run, startBench, type Bench } from '../test-support.ts';
+import { processesWith, run, startBench, type Bench } from '../../../../test/support/bubblewrap.ts';
 
 const MIB = 1024 ** 2;
 const LIMITS = { memoryBytes: 256 * MIB, processes: 64, cpus: 2, diskBytes: 32 * MIB };

@@ -9,7 +9,7 @@ import { inspectHost } from '../host.ts';
 import { Instance } from '../instance.ts';
 import { makeSharedFiles } from '../made-files.ts';
 import { selfTest } from '../self-test.ts';
-import { isRoot, processesWith } from '../test-support.ts';
+import { isRoot, processesWith } from '../../../../test/support/bubblewrap.ts';
 import type { LimitKeeper } from './limits.ts';
 import { rlimits } from './rlimits.ts';
 

@@ -1,9 +1,9 @@
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CommandOutcome, Sandbox, SandboxProvider, SandboxSpec } from '../sandbox.ts';
-import type { BubblewrapOptions } from './options.ts';
-import { openBubblewrap } from './provider.ts';
+import type { CommandOutcome, Sandbox, SandboxProvider, SandboxSpec } from '../../src/sandbox/sandbox.ts';
+import type { BubblewrapOptions } from '../../src/sandbox/bubblewrap/options.ts';
+import { openBubblewrap } from '../../src/sandbox/bubblewrap/provider.ts';
 
 export const never = new AbortController().signal;
 export const isRoot = process.getuid?.() === 0;
