@@ -1,5 +1,6 @@
 import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
 import type { AGENTS } from '../contract/settings.ts';
+import { providerDestination } from '../git/provider-address.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { modelKeyDestination } from './destinations.ts';
@@ -42,7 +43,10 @@ export interface RunSettings {
 const DEFAULT_MAX_ITERATIONS = 500;
 const DEFAULT_IDENTITY = { name: 'Parley', email: 'parley@localhost' };
 
-/** Opens what is stored for a run. */
+/**
+ * Opens what is stored for a run. A secret goes along only to where it is bound: a document that says otherwise was not
+ * written by us.
+ */
 export function runSettingsOf(
   { members, tokens, customSecrets }: SettingsDocument,
   secrets: Readonly<Record<string, BoundSecret>>,
@@ -64,8 +68,10 @@ export function runSettingsOf(
     ),
     tokens: PROVIDERS.flatMap((provider) => {
       const entry = tokens[provider];
-      const token = open.get(SECRET_PATHS.token(provider));
-      return entry && token ? [{ provider, host: entry.host, login: entry.login, token }] : [];
+      const path = SECRET_PATHS.token(provider);
+      const token = open.get(path);
+      const goesThere = entry && secrets[path]?.destination === providerDestination(provider, entry.host);
+      return token && goesThere ? [{ provider, host: entry.host, login: entry.login, token }] : [];
     }),
     identity: identityOf(set),
     resourceFactor: set.remote_runtime_resource_factor ?? 1,
@@ -73,7 +79,7 @@ export function runSettingsOf(
   };
 }
 
-/** The key goes along only where it is bound to: settings that say otherwise were not written by us. */
+/** The key goes along only to where it is bound. */
 function modelOf(
   set: PlainMembers,
   bound: BoundSecret | undefined,
