@@ -29,7 +29,6 @@ import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
 import { Driver } from './runs/driver.ts';
 import { InProcessQueue } from './runs/queue.ts';
-import { redactEvent } from './runs/redact-event.ts';
 import { Sandboxes } from './runs/sandboxes.ts';
 import { stretchWith } from './runs/stretch.ts';
 import { Sweep } from './runs/sweep.ts';
@@ -126,10 +125,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
       discard: (key) => sandboxes.discard(key),
     },
     opening: openingEvents,
-    redactor: async (userId) => {
-      const redact = redactorOf(await settings.snapshot(userId));
-      return (event) => redactEvent(event, redact);
-    },
+    redactor: async (userId) => redactorOf(await settings.snapshot(userId)),
   });
 
   const server = await createHttpServer({

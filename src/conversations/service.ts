@@ -5,6 +5,7 @@ import { ServiceError } from '../errors.ts';
 import { action, errorObservation, stateChanged, userMessage } from '../events/build.ts';
 import type { AgentState, NewEvent } from '../events/event.ts';
 import type { EventLog, EventRange, StoredEvent } from '../events/log.ts';
+import { redactEvent } from '../events/redact.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Transact } from '../transact.ts';
 import { canonicalRequest, checkRequest, workplace } from './request.ts';
@@ -53,7 +54,7 @@ export interface ConversationServiceOptions {
   watchers: Watchers;
   opening: Opening;
   /** Gives a function that hides the user's secrets in what is stored. */
-  redactor(userId: string): Promise<(event: NewEvent) => NewEvent>;
+  redactor(userId: string): Promise<(text: string) => string>;
 }
 
 export interface ConversationReply {
@@ -108,7 +109,7 @@ export class ConversationService {
         const stored = vault.open(await conversations.request(known.key), requestBinding(userId, id));
         const repetition = stored.unwrap() === request.unwrap();
         const message = repetition ? undefined : firstMessage(opening(id, body).events);
-        if (message) return await this.#say({ conversations, events }, known, redact(message));
+        if (message) return await this.#say({ conversations, events }, known, redactEvent(message, redact));
         return await this.#wake(conversations, known);
       }
       if ((await conversations.countWaiting(userId)) >= MAX_WAITING) throw queueFull();
@@ -117,7 +118,7 @@ export class ConversationService {
       const key = await conversations.insert({
         id,
         userId,
-        title,
+        title: redact(title),
         trigger,
         selectedRepository: repository,
         selectedBranch: branch,
@@ -126,7 +127,10 @@ export class ConversationService {
         unfinished: firstMessage(first) !== undefined || Boolean(body.replay_json),
         request: vault.seal(request, requestBinding(userId, id)),
       });
-      await events.append(key, first.map(redact));
+      await events.append(
+        key,
+        first.map((event) => redactEvent(event, redact)),
+      );
       if (idempotencyKey !== undefined && !body.conversation_id) {
         await conversations.saveIdempotent(userId, idempotencyKey, id, now.toISOString());
       }
@@ -212,7 +216,7 @@ export class ConversationService {
   ): Promise<void> {
     const { key } = await this.#find(principal, id);
     const redact = await this.#options.redactor(principal.userId);
-    const event = redact(userMessage(message.content, message.imageUrls, message.fileUrls));
+    const event = redactEvent(userMessage(message.content, message.imageUrls, message.fileUrls), redact);
     await this.#options.transact(async ({ conversations, events }) => {
       const row = await conversations.get(key);
       if (!row) throw conversationNotFound(id);

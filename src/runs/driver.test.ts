@@ -217,6 +217,7 @@ describe('driving a conversation', () => {
     await c.service.create(c.principal, { conversation_id: 'secret', initial_user_msg: 'use a-live-secret' });
     await c.until('secret', (view) => view.agent_state === 'awaiting_user_input');
     assert.deepEqual(texts(await c.events('secret')), ['use <secret_hidden>', 'it is <secret_hidden>']);
+    assert.equal((await c.service.get(c.principal, 'secret')).title, 'use <secret_hidden>');
   });
 
   it('pauses the agent without stopping the conversation', async () => {

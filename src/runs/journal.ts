@@ -2,8 +2,8 @@ import type { Journal } from '../agent/journal.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import { type Event, type NewEvent, isAction } from '../events/event.ts';
 import { type EventLog, Fenced } from '../events/log.ts';
+import { redactEvent } from '../events/redact.ts';
 import type { Transact } from '../transact.ts';
-import { redactEvent } from './redact-event.ts';
 
 interface JournalStores {
   conversations: ConversationStore;

@@ -95,6 +95,12 @@ export class Sandboxes {
     return { workspace: join(own, 'workspace'), home: join(own, 'home') };
   }
 
+  /** Where a conversation's commands see its workspace, before there is a sandbox to ask. */
+  rootOf(key: number): string {
+    const confined = this.#options.provider.report.kind !== 'unconfined';
+    return confined ? '/workspace' : this.directories(key).workspace;
+  }
+
   async closeAll(): Promise<void> {
     await Promise.all([...this.#held.keys()].map((key) => this.close(key)));
   }

@@ -5,6 +5,7 @@ import { storedRequest } from '../conversations/request.ts';
 import { ServiceError } from '../errors.ts';
 import { action, errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
+import { redactEvent } from '../events/redact.ts';
 import type { StatusUpdate } from '../live/subscriptions.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { RunModel } from '../model/run-model.ts';
@@ -15,7 +16,6 @@ import type { Transact } from '../transact.ts';
 import { type CloneFailure, cloneRepository } from './clone.ts';
 import type { End, Stretch } from './driver.ts';
 import { RunJournal } from './journal.ts';
-import { redactEvent } from './redact-event.ts';
 import type { Sandboxes } from './sandboxes.ts';
 import { sandboxWish, type Workplace, workplaceOf } from './workplace.ts';
 
@@ -138,6 +138,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
       directory: workplace.directory,
       branch: workplace.branch.name,
     },
+    workspaceRoot: options.sandboxes.rootOf(row.key),
     instructions: request.conversation_instructions ?? '',
     language: settings.language,
     maxIterations: settings.maxIterations,

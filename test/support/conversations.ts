@@ -121,13 +121,13 @@ export async function startConversations(
       discard: (key) => sandboxes.discard(key),
     },
     opening: (id, request) => ({
-      title: `Conversation ${id.slice(0, 5)}`,
+      title: request.initial_user_msg ?? `Conversation ${id.slice(0, 5)}`,
       events: [
         stateChanged('loading'),
         ...(request.initial_user_msg ? [userMessage(request.initial_user_msg)] : []),
       ],
     }),
-    redactor: () => Promise.resolve((event) => JSON.parse(hide(JSON.stringify(event)))),
+    redactor: () => Promise.resolve(hide),
   });
   const addUser = (name: string): Promise<Principal> =>
     storage.transact(async ({ keys }) => {

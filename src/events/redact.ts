@@ -1,4 +1,4 @@
-import type { NewEvent } from '../events/event.ts';
+import type { NewEvent } from './event.ts';
 
 /** Members of an event that are names of ours, not text: a secret that equals one must not break the log. */
 const KEPT = new Set([
