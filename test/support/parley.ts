@@ -28,13 +28,22 @@ export interface Parley {
   command(...args: string[]): Promise<string>;
   /** SIGKILL: what a crash leaves, stays. */
   crash(): Promise<void>;
-  /** Starts it again on the same data directory and port. */
-  start(): Promise<void>;
+  /** Starts it again on the same data directory and port, with more for this one process if given. */
+  start(more?: More): Promise<void>;
+  /** Whether its process lives. */
+  readonly running: boolean;
   /** SIGTERM; gives the exit code. */
   stop(): Promise<number | null>;
   /** Stops it and removes its data directory. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What one process is given beyond what all of them are. */
+export interface More {
+  /** Arguments for Node, before the program. */
+  node?: readonly string[];
+  env?: Readonly<Record<string, string>>;
 }
 
 export interface Reply {
@@ -60,16 +69,23 @@ const START_MS = 30_000;
 export const TEST_KEY = 'a-key-for-tests-0123456789';
 
 export async function startParley(env: Record<string, string> = {}): Promise<Parley> {
+  const parley = await prepareParley(env);
+  await parley.start();
+  return parley;
+}
+
+/** As {@link startParley}, not yet started: for a first start that is to fail. */
+export async function prepareParley(env: Record<string, string> = {}): Promise<Parley> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-e2e-'));
   const environment = { ...baseEnvironment(), SESSION_API_KEY: TEST_KEY, PARLEY_DATA_DIR: dataDir, ...env };
-  let child: ChildProcess;
+  let child: ChildProcess | undefined;
   let url = '';
   let output = '';
 
-  async function start(): Promise<void> {
+  async function start({ node = [], env: moreEnv = {} }: More = {}): Promise<void> {
     const port = url === '' ? '0' : new URL(url).port;
-    child = spawn(process.execPath, [MAIN, 'serve', '--port', port], {
-      env: environment,
+    child = spawn(process.execPath, [...node, MAIN, 'serve', '--port', port], {
+      env: { ...environment, ...moreEnv },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -85,8 +101,11 @@ export async function startParley(env: Record<string, string> = {}): Promise<Par
     url = await serving.promise.finally(() => clearTimeout(late));
   }
 
+  const isRunning = (): boolean =>
+    child !== undefined && child.exitCode === null && child.signalCode === null;
+
   async function end(signal: NodeJS.Signals): Promise<number | null> {
-    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    if (!child || !isRunning()) return child?.exitCode ?? null;
     const exited = once(child, 'exit');
     child.kill(signal);
     const [code] = await exited;
@@ -140,13 +159,15 @@ export async function startParley(env: Record<string, string> = {}): Promise<Par
     await rm(dataDir, { recursive: true, force: true });
   }
 
-  await start();
   return {
     get url() {
       return url;
     },
     get pid() {
-      return child.pid ?? 0;
+      return child?.pid ?? 0;
+    },
+    get running() {
+      return isRunning();
     },
     key: TEST_KEY,
     dataDir,
