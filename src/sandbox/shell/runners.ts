@@ -5,6 +5,9 @@ import { Runner } from './runner.ts';
 // Each holds a descriptor of ours. Whoever leaves more in the background loses the oldest to SIGPIPE.
 const MOST_LEFT_OPEN = 128;
 const LAST_WORDS_MS = 200;
+const LONGEST_PREPARATION_MS = 10_000;
+const MOST_TRIES = 3;
+const NO_PROCESS = 'no new process could be started in it';
 
 /** All runners of one shell: the spare one, those with a command, and those whose background jobs may still write. */
 export class Runners {
@@ -30,12 +33,20 @@ export class Runners {
 
   /** A warm runner; null when the shell is gone. */
   async take(): Promise<Runner | null> {
-    while (!this.#closed) {
-      const runner = this.#spare ?? this.#prepare();
-      this.#spare = null;
-      if ((await runner.warm) && !runner.over) return runner;
+    // Left-over processes that take every place would otherwise let each command wait to its time-out.
+    const timer = setTimeout(() => this.#onBroken(NO_PROCESS), LONGEST_PREPARATION_MS);
+    try {
+      for (let tries = 0; tries < MOST_TRIES && !this.#closed; tries += 1) {
+        const runner = this.#spare ?? this.#prepare();
+        this.#spare = null;
+        if ((await runner.warm) && !runner.over) return runner;
+        void runner.abandon();
+      }
+      if (!this.#closed) this.#onBroken(NO_PROCESS);
+      return null;
+    } finally {
+      clearTimeout(timer);
     }
-    return null;
   }
 
   /** It is done with its command, or gets none; what its background jobs write goes nowhere. */

@@ -183,6 +183,7 @@ export class Shell {
 
   #heard([word, first, second]: readonly string[]): void {
     if (word === 'ready') this.#ready.resolve();
+    if (word === 'fail') this.#lose('its files could not be made');
     if (word === 'made') this.#runners.made(Number(first));
     if (word === 'warm' && /^\d{1,9}$/.test(second ?? ''))
       this.#runners.warmed(Number(first), Number(second));

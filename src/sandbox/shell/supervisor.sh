@@ -30,7 +30,7 @@ prepare() {
   exec 3<&-
   # Gone, or replaced by a command: only a real directory will do.
   [[ -d $state && ! -L $state ]] || { rm -rf -- "$state"; mkdir -p -m 700 -- "$state"; }
-  mkfifo -m 600 -- "$run/x/$1.out" "$run/x/$1.go" || exit
+  mkfifo -m 600 -- "$run/x/$1.out" "$run/x/$1.go" || { printf 'fail %s\n' "$1" >&4 && exit; }
   printf 'made %s\n' "$1" >&4
   exec 5>"$run/x/$1.out"
   setsid bash --norc --noprofile \
