@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { auditStoreFacts } from '../../test/conformance/audit.ts';
 import { conversationStoreFacts } from '../../test/conformance/conversations.ts';
 import { eventLogFacts } from '../../test/conformance/events.ts';
 import { keyStoreFacts } from '../../test/conformance/keys.ts';
@@ -50,6 +51,7 @@ const PORTS: Record<keyof Stores, { facts: Facts; methods: string[]; noticedTwic
     ],
     noticedTwice: ['addUser', 'addKey', 'addSession'],
   },
+  audit: { facts: auditStoreFacts, methods: ['add', 'list'], noticedTwice: ['add'] },
   settings: { facts: settingsStoreFacts, methods: ['load', 'save'], noticedTwice: [] },
   events: { facts: eventLogFacts, methods: ['append', 'read'], noticedTwice: ['append'] },
   conversations: {

@@ -50,5 +50,15 @@ export interface Schema {
   events: { conversation: number; id: number; body: string };
   open_actions: { conversation: number; event_id: number; state: string };
   experiments: { user_id: string; conversation_id: string; config: string };
+  audit: {
+    id: Generated<number>;
+    at: string;
+    action: string;
+    user_id: string | null;
+    user_name: string | null;
+    actor: string;
+    subject: string;
+    detail: string;
+  };
   idempotency_keys: { user_id: string; idempotency_key: string; conversation_id: string; created_at: string };
 }

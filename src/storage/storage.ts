@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { Kysely } from 'kysely';
+import type { AuditEntry, AuditStore } from '../audit/audit.ts';
 import type { KeyStore } from '../auth/store.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { EventLog, StoredEvent } from '../events/log.ts';
@@ -10,6 +11,7 @@ import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrations/migrate.ts';
 import type { Schema } from './schema.ts';
 import { openForReading, openForWriting, sqliteDialect } from './sqlite.ts';
+import { SqlAuditStore } from './stores/audit.ts';
 import { SqlConversationStore } from './stores/conversations.ts';
 import { SqlEventLog } from './stores/events.ts';
 import { SqlKeyStore } from './stores/keys.ts';
@@ -21,6 +23,7 @@ export interface Stores {
   settings: SettingsStore;
   conversations: ConversationStore;
   events: EventLog;
+  audit: AuditStore;
   meta: MetaStore;
 }
 
@@ -40,6 +43,11 @@ export interface Storage {
 /** Told of committed events, in the order of the log. */
 export type OnCommitted = (conversation: number, events: readonly StoredEvent[]) => void;
 
+export interface StorageOptions {
+  /** Told of committed entries of the audit log, in their order. */
+  onAudited?: (entry: AuditEntry) => void;
+}
+
 /** Thrown when another process serves from the same folder. */
 export class DataDirectoryInUse extends Error {
   override readonly name = 'DataDirectoryInUse';
@@ -52,7 +60,11 @@ export const DATABASE_FILE = 'parley.db';
  * Opens the database of a data directory, brought up to this release.
  * @throws DatabaseTooNew before anything is changed
  */
-export async function openStorage(dataDir: string, onCommitted: OnCommitted = () => {}): Promise<Storage> {
+export async function openStorage(
+  dataDir: string,
+  onCommitted: OnCommitted = () => {},
+  { onAudited = () => {} }: StorageOptions = {},
+): Promise<Storage> {
   const path = join(dataDir, DATABASE_FILE);
   const writing = openForWriting(path);
   const writer = new Kysely<Schema>({ dialect: sqliteDialect(writing) });
@@ -64,19 +76,23 @@ export async function openStorage(dataDir: string, onCommitted: OnCommitted = ()
   }
   const reader = new Kysely<Schema>({ dialect: sqliteDialect(openForReading(path)) });
 
-  let pending: { conversation: number; events: readonly StoredEvent[] }[] = [];
-  const stores = storesOn(writer, (conversation, events) => pending.push({ conversation, events }));
+  /** What is to be told once the batch is on disk. */
+  let pending: (() => void)[] = [];
+  const stores = storesOn(writer, {
+    appended: (conversation, events) => pending.push(() => onCommitted(conversation, events)),
+    noted: (entry) => pending.push(() => onAudited(entry)),
+  });
   const commits = new GroupCommit(writing, {
     mark: () => pending.length,
     drop: (mark) => pending.splice(mark),
     publish: () => {
       const committed = pending;
       pending = [];
-      for (const { conversation, events } of committed) tell(onCommitted, conversation, events);
+      for (const one of committed) tell(one);
     },
   });
   return {
-    read: storesOn(reader, () => {}),
+    read: storesOn(reader, { appended: () => {}, noted: () => {} }),
     transact: (work) => commits.write(() => work(stores)),
     close: async () => {
       await commits.drained();
@@ -87,9 +103,9 @@ export async function openStorage(dataDir: string, onCommitted: OnCommitted = ()
 }
 
 /** A listener that throws is a fault of ours, to be seen as one; but the write it hears of is stored, and others follow. */
-function tell(onCommitted: OnCommitted, conversation: number, events: readonly StoredEvent[]): void {
+function tell(listener: () => void): void {
   try {
-    onCommitted(conversation, events);
+    listener();
   } catch (error) {
     queueMicrotask(() => {
       throw error;
@@ -99,13 +115,14 @@ function tell(onCommitted: OnCommitted, conversation: number, events: readonly S
 
 function storesOn(
   db: Kysely<Schema>,
-  appended: (conversation: number, events: readonly StoredEvent[]) => void,
+  { appended, noted }: { appended: OnCommitted; noted: (entry: AuditEntry) => void },
 ): Stores {
   return {
     keys: new SqlKeyStore(db),
     settings: new SqlSettingsStore(db),
     conversations: new SqlConversationStore(db),
     events: new SqlEventLog(db, appended),
+    audit: new SqlAuditStore(db, noted),
     meta: {
       get: async (name) =>
         (await db.selectFrom('meta').select('value').where('name', '=', name).executeTakeFirst())?.value,

@@ -1,10 +1,12 @@
 import type { Kysely } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { up as first } from './0001-first.ts';
+import { up as audit } from './0002-audit.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': { up: first },
+  '0002-audit': { up: audit },
 };
 
 /** Thrown when the database was written by a later release; nothing was changed. */

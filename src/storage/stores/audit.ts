@@ -1,0 +1,58 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { AuditAction, AuditEntry, AuditFact, AuditFilter, AuditStore } from '../../audit/audit.ts';
+import type { Schema } from '../schema.ts';
+
+const COLUMNS = ['id', 'at', 'action', 'user_id', 'user_name', 'actor', 'subject', 'detail'] as const;
+
+export class SqlAuditStore implements AuditStore {
+  readonly #db: Kysely<Schema>;
+  readonly #noted: (entry: AuditEntry) => void;
+
+  /** @param noted told of each entry inside the transaction */
+  constructor(db: Kysely<Schema>, noted: (entry: AuditEntry) => void) {
+    this.#db = db;
+    this.#noted = noted;
+  }
+
+  async add(facts: readonly AuditFact[]): Promise<void> {
+    const at = new Date().toISOString();
+    for (const { action, userId, actor, subject, detail = {} } of facts) {
+      const row = await this.#db
+        .insertInto('audit')
+        .values(({ selectFrom }) => ({
+          at,
+          action,
+          user_id: userId,
+          user_name: selectFrom('users').select('name').where('id', '=', userId),
+          actor,
+          subject,
+          detail: JSON.stringify(detail),
+        }))
+        .returning(COLUMNS)
+        .executeTakeFirstOrThrow();
+      this.#noted(entryOf(row));
+    }
+  }
+
+  async list({ user, since, after, limit }: AuditFilter): Promise<AuditEntry[]> {
+    let query = this.#db.selectFrom('audit').select(COLUMNS).orderBy('id').limit(limit);
+    if (user !== undefined) query = query.where('user_name', '=', user);
+    if (since !== undefined) query = query.where('at', '>=', since);
+    if (after !== undefined) query = query.where('id', '>', after);
+    return (await query.execute()).map(entryOf);
+  }
+}
+
+function entryOf(row: Selectable<Schema['audit']>): AuditEntry {
+  return {
+    id: row.id,
+    at: row.at,
+    // Written by add() above, and by nobody else.
+    action: row.action as AuditAction,
+    userId: row.user_id,
+    user: row.user_name,
+    actor: row.actor,
+    subject: row.subject,
+    detail: JSON.parse(row.detail),
+  };
+}
