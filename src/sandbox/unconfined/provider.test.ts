@@ -16,7 +16,7 @@ import { startGateway } from '../gateway/gateway.ts';
 import { gitFrontConfig } from '../gateway/git-front.ts';
 import type { CommandOutcome, Sandbox } from '../sandbox.ts';
 import { startRelay } from './relay.ts';
-import { startBench } from './test-support.ts';
+import { startBench } from '../../../test/support/unconfined.ts';
 
 sandboxConformance('unconfined', async () => {
   const bench = await startBench();
@@ -115,7 +115,7 @@ test('a service that is killed leaves no process', async (t) => {
   t.after(() => bench.close());
   const marker = `1000.${process.pid}${Date.now()}`;
   const service = `
-    import { startBench } from '${import.meta.dirname}/test-support.ts';
+    import { startBench } from '${import.meta.dirname}/../../../test/support/unconfined.ts';
     const bench = await startBench();
     const sandbox = await bench.provider.open(bench.spec(1), AbortSignal.timeout(60_000));
     const options = { timeoutMs: 60_000, signal: new AbortController().signal };

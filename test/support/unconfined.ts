@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SandboxProvider, SandboxSpec } from '../sandbox.ts';
-import { openUnconfined } from './provider.ts';
-import type { UnconfinedOptions } from './provider.ts';
+import type { SandboxProvider, SandboxSpec } from '../../src/sandbox/sandbox.ts';
+import { openUnconfined } from '../../src/sandbox/unconfined/provider.ts';
+import type { UnconfinedOptions } from '../../src/sandbox/unconfined/provider.ts';
 
 export interface Bench {
   provider: SandboxProvider;
