@@ -37,7 +37,7 @@ for fd in /proc/self/fd/*; do ((\${fd##*/} > 4)) && eval "exec \${fd##*/}>&-"; d
 while [[ $1 != -- ]]; do echo 0 >"$1" || exit 125; shift; done; shift
 echo 900 >/proc/self/oom_score_adj
 ulimit -c 0; umask 022
-(($(ulimit -Hn) <= 4096)) 2>&1 || ulimit -n 4096
+ulimit -n 4096
 [[ -z $data ]] || ulimit -d "$data" || exit 125
 if [[ -n $stage ]]; then
   mount -n -t tmpfs -o size=64k,mode=755,nosuid,nodev parley "$stage" || exit 125

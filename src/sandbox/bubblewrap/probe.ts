@@ -27,7 +27,7 @@ sub walk {
     sysopen(my $file, $path, O_WRONLY) or next;
     $writable++;
     # What belongs to the sandbox's own ipc, pid, uts, user and network namespaces.
-    push @foreign, $path unless $path =~ m{^/proc/sys/(net/|user/|fs/mqueue/|kernel/(msg|sem|shm|auto_msgmni|ns_last_pid|pid_max|domainname|hostname|unprivileged_userns_clone))};
+    push @foreign, $path unless $path =~ m{^/proc/sys/(net/|user/|fs/mqueue/|kernel/(msg|sem|shm|auto_msgmni|ns_last_pid|pid_max|domainname|hostname))};
   }
 }
 walk('/proc/sys');

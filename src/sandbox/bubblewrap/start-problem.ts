@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 /** Why bwrap did not start, as a sentence that a person can act on. `stderr` is what the launch said. */
 export async function explainStart(stderr: string): Promise<string> {
   const said = stderr.split('\n').find((line) => line.startsWith('bwrap:')) ?? stderr.split('\n')[0] ?? '';
-  if (!/namespace|uid map|user\.max|Operation not permitted|Permission denied/i.test(said)) {
+  if (!/^bwrap:.*(namespace|uid map|user\.max|Operation not permitted|Permission denied)/i.test(said)) {
     return `A sandbox did not start: ${said || 'it ended without a word'}.`;
   }
   return `This host does not let bubblewrap make a sandbox ("${said}"). ${await advice()}`;

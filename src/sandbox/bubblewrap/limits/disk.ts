@@ -6,8 +6,9 @@ import { size } from './limits.ts';
 const GLANCE_MS = 200;
 /** Files are counted at least this often, as others' deletions can hide what a sandbox writes. */
 const COUNT_EVERY_MS = 10_000;
-/** A directory of a million files takes seconds to count: at most a tenth of the time goes into counting. */
-const REST_FACTOR = 9;
+/** A directory of a million files takes seconds to count: at most a quarter of the time goes into counting. */
+const REST_FACTOR = 3;
+const LONGEST_COUNT_MS = 5 * 60_000;
 /** What may be added where the limit is already exceeded at the start: else nobody could clean up inside. */
 const ROOM_TO_CLEAN_UP = 8 * 1024 ** 2;
 /** Empty files take no blocks, but each takes an inode that the host may run out of. */
@@ -58,8 +59,9 @@ export class DiskWatch {
       const suspect = this.#used + shrunk(this.#free, free) > this.#ceiling;
       if (now < this.#nextCount || (!suspect && now < this.#countAtLatest)) return null;
     }
-    this.#used =
-      (await countBytes(this.#directories)) + (await unlinkedBytes(await this.#members(), this.#directories));
+    const counted = await countBytes(this.#directories);
+    if (counted === null) return uncountable(this.#limit);
+    this.#used = counted + (await unlinkedBytes(await this.#members(), this.#directories));
     this.#free = free;
     const took = Date.now() - now;
     this.#nextCount = Date.now() + took * REST_FACTOR;
@@ -73,6 +75,13 @@ function diskBreach(used: number, limit: number): string {
   return (
     `The workspace and home take ${size(used)} of disk, more than the ${size(limit)} they may take, ` +
     'so all commands were stopped. Remove files that are not needed, or have the limit raised.'
+  );
+}
+
+function uncountable(limit: number): string {
+  return (
+    'The files of workspace and home are so many that they could not be counted, so all commands were stopped: ' +
+    `at most ${size(limit)} of disk may be taken. Remove files that are not needed.`
   );
 }
 
@@ -94,24 +103,27 @@ function shrunk(before: readonly Free[], after: readonly Free[]): number {
   return Math.max(0, ...drops);
 }
 
-async function countBytes(directories: readonly string[]): Promise<number> {
+/** Null when it took too long. */
+async function countBytes(directories: readonly string[]): Promise<number | null> {
   const [bytes, files] = await Promise.all([
     count('--block-size=1', directories),
     count('--inodes', directories),
   ]);
-  return Math.max(bytes, files * BYTES_PER_FILE);
+  return bytes === null || files === null ? null : Math.max(bytes, files * BYTES_PER_FILE);
 }
 
-async function count(unit: string, directories: readonly string[]): Promise<number> {
+async function count(unit: string, directories: readonly string[]): Promise<number | null> {
   const measure = (): Promise<Ended> =>
-    runProgram('nice', ['du', '-sxc', unit, '--', ...directories], 60_000);
+    runProgram('nice', ['du', '-sxc', unit, '--', ...directories], LONGEST_COUNT_MS);
   let { stdout, stderr } = await measure();
   if (stderr.includes('cannot read directory')) {
     // Only without root: a directory that its owner made unreadable would hide what is in it.
-    await runProgram('chmod', ['-R', 'u+rX', '--', ...directories], 60_000);
-    ({ stdout, stderr } = await measure());
+    await runProgram('chmod', ['-R', 'u+rX', '--', ...directories], LONGEST_COUNT_MS);
+    ({ stdout } = await measure());
   }
-  return Number(/^(\d+)\ttotal$/m.exec(stdout)?.[1] ?? 0);
+  // Without the last line it was stopped. What vanishes while it counts is only complained about.
+  const total = /^(\d+)\ttotal$/m.exec(stdout)?.[1];
+  return total === undefined ? null : Number(total);
 }
 
 /** A file that was removed while a process holds it open is in no directory, but still on the disk. */

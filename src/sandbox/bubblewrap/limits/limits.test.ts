@@ -63,6 +63,25 @@ describe('the limits of a sandbox', () => {
     assert.match(outcome.reason ?? '', /disk/);
   });
 
+  test('count what a command hides in a directory that it has closed', async () => {
+    const outcome = await bench.once(
+      'mkdir hidden; for i in {1..10000}; do chmod 700 hidden; head -c 4M /dev/zero > hidden/$i; chmod 0 hidden; sleep 0.02; done',
+      { key: 5, limits: LIMITS, workspace: bench.spec(5).workspace, home: bench.spec(5).home },
+    );
+    assert.equal(outcome.kind, 'lost');
+    assert.match(outcome.reason ?? '', /disk/);
+  });
+
+  test('count empty files too, as the host has only so many', async () => {
+    const sandbox = await bench.open(6, { limits: LIMITS });
+    const outcome = await run(
+      sandbox,
+      `perl -e 'for (1 .. 200000) { open(my $f, ">", $_); select(undef, undef, undef, 0.02) unless $_ % 500 }'`,
+    );
+    assert.equal(outcome.kind, 'lost');
+    assert.match(outcome.reason ?? '', /disk/);
+  });
+
   test('cut one file off at the disk’s limit, also when it is reserved without writing', async () => {
     const { output } = await bench.once(
       `head -c 100M /dev/zero > a; stat -c %s a; fallocate -l 100M b; fallocate -n -l 100M c; du -k . | cut -f1; rm a`,
