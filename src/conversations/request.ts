@@ -82,3 +82,8 @@ export function workplace(request: ConversationRequest): {
     trigger: task ? 'suggested_task' : microagent ? 'microagent_management' : 'gui',
   };
 }
+
+/** What a stored request is bound to. */
+export function requestBinding(userId: string, id: string): readonly [string, string, string, string] {
+  return ['conversations', userId, 'request', id];
+}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversationChange, Conversation } from '../conversations/store.ts';
-import type { ConversationStores } from '../conversations/service.ts';
+import type { ConversationStores } from '../conversations/ports.ts';
 import { errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { ConversationGone, Fenced } from '../events/log.ts';

@@ -1,7 +1,7 @@
 import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import type { Conversation } from '../conversations/store.ts';
-import { type ConversationStores, requestBinding } from '../conversations/service.ts';
-import { storedRequest } from '../conversations/request.ts';
+import type { ConversationStores } from '../conversations/ports.ts';
+import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { ServiceError } from '../errors.ts';
 import { action, errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';

@@ -1,4 +1,4 @@
-import type { ConversationStores } from '../conversations/service.ts';
+import type { ConversationStores } from '../conversations/ports.ts';
 import type { Transact } from '../transact.ts';
 import type { RunQueue } from './queue.ts';
 

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { ConversationBody, ConversationStatus } from '../contract/conversations.ts';
+import { ServiceError } from '../errors.ts';
+import type { NewEvent } from '../events/event.ts';
+import { redactEvent } from '../events/redact.ts';
+import type { ConversationPorts } from './ports.ts';
+import { canonicalRequest, checkRequest, requestBinding, workplace } from './request.ts';
+import { say, wake } from './waking.ts';
+
+/** How many conversations of one user may wait for their turn. */
+const MAX_WAITING = 1_000;
+/** Milliseconds an `Idempotency-Key` is kept. */
+const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
+
+export interface ConversationReply {
+  conversation_id: string;
+  conversation_status: ConversationStatus;
+}
+
+/**
+ * Creates a conversation, or joins the one that has the id: an equal request appends nothing, another one appends
+ * its message; either starts it when it is stopped. Durable when it resolves; the start is not awaited.
+ * @throws ServiceError invalid_request, queue_full
+ */
+export async function createOrJoin(
+  ports: ConversationPorts,
+  userId: string,
+  body: ConversationBody,
+  idempotencyKey?: string,
+): Promise<ConversationReply> {
+  checkRequest(body);
+  const { vault, transact, opening } = ports;
+  const redact = await ports.redactor(userId);
+  const request = canonicalRequest(body);
+  const now = new Date();
+  const created = await transact(async ({ conversations, events }) => {
+    const repeated =
+      idempotencyKey === undefined || body.conversation_id
+        ? undefined
+        : await conversations.idempotent(
+            userId,
+            idempotencyKey,
+            new Date(now.getTime() - IDEMPOTENCY_MS).toISOString(),
+          );
+    const id = body.conversation_id || repeated || randomUUID().replaceAll('-', '');
+    const known = await conversations.find(userId, id);
+    if (known) {
+      const stored = vault.open(await conversations.request(known.key), requestBinding(userId, id));
+      const repetition = stored.unwrap() === request.unwrap();
+      const message = repetition ? undefined : firstMessage(opening(id, body).events);
+      if (message) return await say({ conversations, events }, known, redactEvent(message, redact));
+      return await wake(conversations, known);
+    }
+    if ((await conversations.countWaiting(userId)) >= MAX_WAITING) throw queueFull();
+    const { title, events: first } = opening(id, body);
+    const { repository, provider, branch, trigger } = workplace(body);
+    const key = await conversations.insert({
+      id,
+      userId,
+      title: redact(title),
+      trigger,
+      selectedRepository: repository,
+      selectedBranch: branch,
+      gitProvider: provider,
+      createdAt: now.toISOString(),
+      unfinished: firstMessage(first) !== undefined || Boolean(body.replay_json),
+      request: vault.seal(request, requestBinding(userId, id)),
+    });
+    await events.append(
+      key,
+      first.map((event) => redactEvent(event, redact)),
+    );
+    if (idempotencyKey !== undefined && !body.conversation_id) {
+      await conversations.saveIdempotent(userId, idempotencyKey, id, now.toISOString());
+    }
+    return { key, id, status: 'STARTING' as ConversationStatus, wanted: true };
+  });
+  if (created.wanted) ports.drivers.offer({ key: created.key, userId });
+  return { conversation_id: created.id, conversation_status: created.status };
+}
+
+function firstMessage(events: readonly NewEvent[]): NewEvent | undefined {
+  return events.find((event) => 'action' in event && event.action === 'message' && event.source === 'user');
+}
+
+function queueFull(): ServiceError {
+  return new ServiceError(
+    'queue_full',
+    `${MAX_WAITING} of your conversations wait for their turn. Stop some, or try again later.`,
+    { retryAfter: 60 },
+  );
+}

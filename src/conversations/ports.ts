@@ -1,0 +1,52 @@
+import type { ConversationBody } from '../contract/conversations.ts';
+import type { NewEvent } from '../events/event.ts';
+import type { EventLog } from '../events/log.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { Transact } from '../transact.ts';
+import type { ConversationStore } from './store.ts';
+
+export interface ConversationStores {
+  conversations: ConversationStore;
+  events: EventLog;
+}
+
+/** What the service asks of whoever drives conversations. */
+export interface Drivers {
+  /** Somebody has to drive it; told after the transaction that wants it is on disk. */
+  offer(hint: { key: number; userId: string }): void;
+  /**
+   * Ends the run that is here for a conversation, its command included; with a `generation`, only an older one.
+   * Resolves when it has ended. Whoever interrupts fences the conversation next, or the run is taken up again.
+   */
+  interrupt(key: number, generation?: number): Promise<void>;
+  /** Ends the sandbox, and all that runs in it. */
+  release(key: number): Promise<void>;
+  /** Removes the workspace of a conversation that is no more. */
+  discard(key: number): Promise<void>;
+}
+
+/** Who watches conversations. */
+export interface Watchers {
+  watchers(conversation: number): number;
+  /** Tells them what is not logged. */
+  notify(
+    conversation: number,
+    status: { status_update: true; type: 'info'; message: string; conversation_title: string },
+  ): void;
+  end(conversation: number): void;
+}
+
+/** The words of a new conversation: its first events, and what it is called. */
+export type Opening = (id: string, request: ConversationBody) => { title: string; events: NewEvent[] };
+
+/** What conversations stand on. */
+export interface ConversationPorts {
+  read: ConversationStores;
+  transact: Transact<ConversationStores>;
+  vault: Vault;
+  drivers: Drivers;
+  watchers: Watchers;
+  opening: Opening;
+  /** Gives a function that hides the user's secrets in what is stored. */
+  redactor(userId: string): Promise<(text: string) => string>;
+}

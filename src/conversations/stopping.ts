@@ -1,0 +1,67 @@
+import type { ConversationStatus } from '../contract/conversations.ts';
+import { errorObservation, stateChanged } from '../events/build.ts';
+import type { AgentState, NewEvent } from '../events/event.ts';
+import type { ConversationPorts } from './ports.ts';
+import type { ConversationStore } from './store.ts';
+
+/** Said of an action that a stop left without a result; V0's id, which its pages know. */
+const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
+
+/** Ends all that runs for a conversation, its sandbox included; log and workspace stay. Gives the status it had. */
+export async function stop(ports: ConversationPorts, key: number): Promise<ConversationStatus> {
+  const { drivers, transact } = ports;
+  await drivers.interrupt(key);
+  const { before, fenced } = await transact(async ({ conversations, events }) => {
+    const row = await conversations.get(key);
+    if (!row || row.status === 'STOPPED') return { before: 'STOPPED' as const, fenced: 0 };
+    const generation = await conversations.fence(key);
+    await events.append(key, [...(await leftOpen(conversations, key)), stateChanged('stopped')]);
+    await closeAll(conversations, key);
+    await conversations.change(key, { status: 'STOPPED', runtimeStatus: 'STATUS$STOPPED', error: null });
+    return { before: row.status, fenced: generation };
+  });
+  // A run that was claimed between the interruption and the fence has nothing to write to any more.
+  await drivers.interrupt(key, fenced);
+  await drivers.release(key);
+  return before;
+}
+
+/** Ends the agent's run, and what it had to do; the sandbox and what runs in its background stay. */
+export async function halt(
+  { drivers, transact }: ConversationPorts,
+  key: number,
+  state: AgentState,
+  asked: NewEvent,
+): Promise<void> {
+  await drivers.interrupt(key);
+  const fenced = await transact(async ({ conversations, events }) => {
+    const generation = await conversations.fence(key);
+    await events.append(key, [asked, ...(await leftOpen(conversations, key)), stateChanged(state)]);
+    await closeAll(conversations, key);
+    await conversations.change(key, { unfinished: false });
+    return generation;
+  });
+  await drivers.interrupt(key, fenced);
+}
+
+/** The answers of what a stop leaves undone: every action of the log gets one. */
+async function leftOpen(conversations: ConversationStore, key: number): Promise<NewEvent[]> {
+  const open = await conversations.openActions(key);
+  return open.map(({ eventId, state }) =>
+    errorObservation(
+      state === 'started'
+        ? 'The conversation was stopped while this ran; what it had done by then stays.'
+        : 'The conversation was stopped before this was begun.',
+      NOT_EXECUTED,
+      { cause: eventId },
+    ),
+  );
+}
+
+async function closeAll(conversations: ConversationStore, key: number): Promise<void> {
+  const open = await conversations.openActions(key);
+  await conversations.closeActions(
+    key,
+    open.map(({ eventId }) => eventId),
+  );
+}
