@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { mcpConfig, mcpConfigView } from './mcp.ts';
 import { providerTokens } from './providers.ts';
 import { cleared, httpUrl, line, secretLine, secretText, text, variableName } from './text.ts';
+import { SHORTEST } from '../secrets/encodings.ts';
 import type { Secret } from '../secrets/secret.ts';
 
 export const AGENTS = ['CodeActAgent', 'DummyAgent', 'ReadOnlyAgent'] as const;
@@ -20,16 +21,13 @@ function named<const T extends readonly [string, ...string[]]>(
   });
 }
 
-/** The smallest secret that the redactor hides without hiding ordinary words. */
-export const MIN_SECRET_LENGTH = 8;
-
 const longEnough = (value: Secret): boolean => {
   const { length } = value.unwrap();
-  return length === 0 || length >= MIN_SECRET_LENGTH;
+  return length === 0 || length >= SHORTEST;
 };
 export const secretValue = secretText().refine(
   longEnough,
-  `must be at least ${MIN_SECRET_LENGTH} characters long: a shorter value could not be hidden in what the agent prints`,
+  `must be at least ${SHORTEST} characters long: a shorter value could not be hidden in what the agent prints`,
 );
 
 /** `"VALUE"`, or `{secret, description}`. */
