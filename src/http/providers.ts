@@ -28,7 +28,7 @@ export function providersRoutes(service: SettingsService): Routes {
       preValidation: noteIgnored(knownMembers(providerTokensBody)),
       handler: async (request, reply) => {
         const signal = untilGone(reply);
-        const providers = await service.storeProviderTokens(request.principal.userId, request.body, signal);
+        const providers = await service.storeProviderTokens(request.principal, request.body, signal);
         return { message: 'Git providers stored' as const, providers, ...ignoredMembers(request) };
       },
     });
@@ -40,7 +40,7 @@ export function providersRoutes(service: SettingsService): Routes {
         response: { 200: tokensUnsetReply },
       },
       handler: async (request) => {
-        await service.unsetProviderTokens(request.principal.userId);
+        await service.unsetProviderTokens(request.principal);
         return { message: 'Unset Git provider tokens' as const };
       },
     });

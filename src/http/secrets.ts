@@ -42,7 +42,7 @@ export function secretsRoutes(service: SettingsService): Routes {
         },
       },
       handler: async (request, reply) => {
-        await service.addSecret(request.principal.userId, request.body);
+        await service.addSecret(request.principal, request.body);
         return reply.code(201).send({ message: 'Secret created successfully' });
       },
     });
@@ -60,7 +60,7 @@ export function secretsRoutes(service: SettingsService): Routes {
         },
       },
       handler: async ({ principal, params, body }) => {
-        await service.changeSecret(principal.userId, params.name, body);
+        await service.changeSecret(principal, params.name, body);
         return { message: 'Secret updated successfully' as const };
       },
     });
@@ -73,7 +73,7 @@ export function secretsRoutes(service: SettingsService): Routes {
         response: { 200: secretDeleted, ...problems(UNKNOWN) },
       },
       handler: async ({ principal, params }) => {
-        await service.removeSecret(principal.userId, params.name);
+        await service.removeSecret(principal, params.name);
         return { message: 'Secret deleted successfully' as const };
       },
     });

@@ -32,7 +32,7 @@ export function settingsRoutes(service: SettingsService): Routes {
       },
       preValidation,
       handler: async (request) => {
-        await service.store(request.principal.userId, request.body);
+        await service.store(request.principal, request.body);
         return { message: MESSAGE, ...ignoredMembers(request) };
       },
     });
@@ -47,7 +47,7 @@ export function settingsRoutes(service: SettingsService): Routes {
       },
       preValidation,
       handler: async (request) => {
-        await service.patch(request.principal.userId, request.body);
+        await service.patch(request.principal, request.body);
         return { message: MESSAGE, ...ignoredMembers(request) };
       },
     });

@@ -63,6 +63,12 @@ export async function askProviders(
   );
 }
 
+/** The providers that such a refusal names; none of any other error. */
+export function refusedProviders(error: unknown): string[] {
+  if (!(error instanceof ServiceError) || error.code !== 'provider_token_refused') return [];
+  return (error.errors ?? []).map(({ loc }) => String(loc[2]));
+}
+
 /** Merges a request whose new tokens were asked about. */
 export function mergeProviderTokens(
   document: SettingsDocument,

@@ -1,22 +1,30 @@
+import type { AuditStore } from '../audit/audit.ts';
+import type { Principal } from '../auth/principal.ts';
 import type { SecretChange, SecretList, NewSecret } from '../contract/secrets.ts';
 import type { ProviderTokensBody, TokenStatus } from '../contract/providers.ts';
 import type { SettingsBody, SettingsPatch, SettingsView } from '../contract/settings.ts';
 import { ServiceError } from '../errors.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Transact } from '../transact.ts';
+import { refusalFact, secretFacts } from './audited.ts';
 import { addSecret, changeSecret, removeSecret } from './custom-secrets.ts';
 import { EMPTY_DOCUMENT, type SettingsDocument } from './document.ts';
 import { mergeSettings, replaceSettings } from './merge-settings.ts';
-import { askProviders, mergeProviderTokens, statusesOf } from './provider-tokens.ts';
+import { askProviders, mergeProviderTokens, refusedProviders, statusesOf } from './provider-tokens.ts';
 import { type RunSettings, runSettingsOf } from './run-settings.ts';
 import { SecretDraft } from './secret-draft.ts';
 import { Seals } from './seals.ts';
 import type { BoundSecret, SettingsStore } from './store.ts';
 import { viewOf } from './view.ts';
 
+interface AuditedStores {
+  settings: SettingsStore;
+  audit: AuditStore;
+}
+
 export interface SettingsServiceOptions {
   read: SettingsStore;
-  transact: Transact<{ settings: SettingsStore }>;
+  transact: Transact<AuditedStores>;
   vault: Vault;
   /** For asking git providers about tokens, at hosts that users name. */
   fetch: typeof globalThis.fetch;
@@ -38,7 +46,7 @@ type Change = (document: SettingsDocument, draft: SecretDraft) => SettingsDocume
  */
 export class SettingsService {
   readonly #read: SettingsStore;
-  readonly #transact: Transact<{ settings: SettingsStore }>;
+  readonly #transact: Transact<AuditedStores>;
   readonly #seals: Seals;
   readonly #fetch: typeof globalThis.fetch;
 
@@ -50,13 +58,13 @@ export class SettingsService {
   }
 
   /** POST: what is omitted stays, but for the four members that then take their default. */
-  async store(userId: string, body: SettingsBody): Promise<void> {
-    await this.#change(userId, (document, draft) => replaceSettings(document, body, draft));
+  async store(by: Principal, body: SettingsBody): Promise<void> {
+    await this.#change(by, (document, draft) => replaceSettings(document, body, draft));
   }
 
   /** PATCH: what is omitted stays. */
-  async patch(userId: string, body: SettingsPatch): Promise<void> {
-    await this.#change(userId, (document, draft) => mergeSettings(document, body, draft));
+  async patch(by: Principal, body: SettingsPatch): Promise<void> {
+    await this.#change(by, (document, draft) => mergeSettings(document, body, draft));
   }
 
   /** @throws ServiceError settings_not_found before the first POST or PATCH */
@@ -78,25 +86,29 @@ export class SettingsService {
    * @throws ServiceError provider_token_refused: then nothing of the request is stored
    */
   async storeProviderTokens(
-    userId: string,
+    by: Principal,
     body: ProviderTokensBody,
     signal: AbortSignal,
   ): Promise<Record<string, TokenStatus>> {
-    const before = await load(this.#read, userId);
+    const before = await load(this.#read, by.userId);
     const answers = await askProviders(
       before.document.tokens,
       body.provider_tokens ?? {},
       this.#fetch,
       signal,
-    );
-    const { tokens } = await this.#change(userId, (document, draft) =>
+    ).catch(async (error: unknown) => {
+      const facts = refusedProviders(error).map((provider) => refusalFact(by, provider));
+      if (facts.length > 0) await this.#transact(({ audit }) => audit.add(facts));
+      throw error;
+    });
+    const { tokens } = await this.#change(by, (document, draft) =>
       mergeProviderTokens(document, body, answers, draft),
     );
     return statusesOf(tokens, body.provider_tokens ?? {}, answers);
   }
 
-  async unsetProviderTokens(userId: string): Promise<void> {
-    await this.#change(userId, (document, draft) => {
+  async unsetProviderTokens(by: Principal): Promise<void> {
+    await this.#change(by, (document, draft) => {
       draft.removeAll('secrets_store.provider_tokens.');
       return { ...document, tokens: {} };
     });
@@ -108,27 +120,31 @@ export class SettingsService {
   }
 
   /** @throws ServiceError secret_exists */
-  async addSecret(userId: string, secret: NewSecret): Promise<void> {
-    await this.#change(userId, (document, draft) => addSecret(document, secret, draft));
+  async addSecret(by: Principal, secret: NewSecret): Promise<void> {
+    await this.#change(by, (document, draft) => addSecret(document, secret, draft));
   }
 
   /** @throws ServiceError secret_not_found, secret_exists when the new name is taken */
-  async changeSecret(userId: string, name: string, change: SecretChange): Promise<void> {
-    await this.#change(userId, (document, draft) => changeSecret(document, name, change, draft));
+  async changeSecret(by: Principal, name: string, change: SecretChange): Promise<void> {
+    await this.#change(by, (document, draft) => changeSecret(document, name, change, draft));
   }
 
   /** @throws ServiceError secret_not_found */
-  async removeSecret(userId: string, name: string): Promise<void> {
-    await this.#change(userId, (document, draft) => removeSecret(document, name, draft));
+  async removeSecret(by: Principal, name: string): Promise<void> {
+    await this.#change(by, (document, draft) => removeSecret(document, name, draft));
   }
 
-  async #change(userId: string, change: Change): Promise<SettingsDocument> {
+  async #change(by: Principal, change: Change): Promise<SettingsDocument> {
+    const { userId } = by;
     const seals = this.#seals.of(userId);
-    return await this.#transact(async ({ settings }) => {
+    return await this.#transact(async ({ settings, audit }) => {
       const stored = await load(settings, userId);
       const draft = new SecretDraft(stored.secrets, seals);
       const document = change(stored.document, draft);
-      await settings.save(userId, { document: { ...document }, secrets: draft.finish() });
+      const secrets = draft.finish();
+      await settings.save(userId, { document: { ...document }, secrets });
+      const facts = secretFacts(by, stored.secrets, secrets);
+      if (facts.length > 0) await audit.add(facts);
       return document;
     });
   }

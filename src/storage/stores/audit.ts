@@ -19,11 +19,11 @@ export class SqlAuditStore implements AuditStore {
     for (const { action, userId, actor, subject, detail = {} } of facts) {
       const row = await this.#db
         .insertInto('audit')
-        .values(({ selectFrom }) => ({
+        .values((e) => ({
           at,
           action,
           user_id: userId,
-          user_name: selectFrom('users').select('name').where('id', '=', userId),
+          user_name: e.selectFrom('users').select('name').where('id', '=', userId),
           actor,
           subject,
           detail: JSON.stringify(detail),
