@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, realpath, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from './directories.ts';
 import { removeLeftGroups } from './limits/ladder.ts';
@@ -71,6 +71,8 @@ export class Instance {
   async close(): Promise<void> {
     await removeTree(join(this.directory, 'owner.json'));
     await removeTree(join(this.directory, 'etc'));
+    // Kept when it is not empty: then it is not only ours.
+    await rmdir(this.directory).catch(() => undefined);
   }
 
   async #before(): Promise<Owner | null> {

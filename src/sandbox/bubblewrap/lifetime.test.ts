@@ -84,7 +84,7 @@ describe('a sandbox', () => {
     assert.equal(await readFile(join(closed, 'w', 'f'), 'utf8'), 'in\n');
     await provider.discard(spec);
     await provider.close();
-    assert.deepEqual(await readdir(closed), ['run', 'tools']);
+    assert.deepEqual(await readdir(closed), ['tools']);
     const mounts = await readFile('/proc/self/mountinfo', 'utf8');
     assert.ok(!mounts.includes(closed));
   });
