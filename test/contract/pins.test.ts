@@ -19,9 +19,10 @@ import {
   settingsPatch,
   settingsView,
 } from '../../src/contract/settings.ts';
-import { ERRORS } from '../../src/errors.ts';
+import { ERRORS, type MemberError } from '../../src/errors.ts';
 import { AGENT_STATES } from '../../src/events/event.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { CONVERSATION_CASES } from './corpus.ts';
 
 const SETTINGS = [
   'language',
@@ -240,6 +241,17 @@ describe('the routes', () => {
       );
       assert.deepEqual([status, (body as { code: string }).code], [401, 'unauthorized'], route);
     }
+  });
+
+  test('to create conversations refuse what the corpus says, naming every member', async () => {
+    for (const { is, body, rejected } of CONVERSATION_CASES) {
+      if (!rejected) continue;
+      const reply = await parley.request('POST', '/api/conversations', body);
+      const { errors = [] } = reply.body as { errors?: MemberError[] };
+      const named = errors.map(({ loc, type }) => `${loc.join('.')} ${type}`);
+      assert.deepEqual([reply.status, named], [422, rejected], is);
+    }
+    assert.deepEqual(await parley.ok('GET', '/api/conversations'), { results: [], next_page_id: null });
   });
 
   test('are open where nothing of a user is shown', async () => {
