@@ -52,8 +52,10 @@ const IDLE_AT_ONCE = 20;
 export async function build(config: Config, log: Logger): Promise<App> {
   prepareDataDirectory(config.dataDir);
   const lock = lockDataDirectory(config.dataDir);
-  const storage = await openStorage(config.dataDir, (conversation, events) =>
-    subscriptions.publish(conversation, events),
+  const storage = await openStorage(
+    config.dataDir,
+    (conversation, events) => subscriptions.publish(conversation, events),
+    { onAudited: (entry) => log.info({ audit: true, ...entry }, 'audit') },
   );
   const subscriptions = new Subscriptions((conversation, range) =>
     storage.read.events.read(conversation, range),

@@ -1,3 +1,4 @@
+import { type AuditStore, keyActor } from '../audit/audit.ts';
 import type { Transact } from '../transact.ts';
 import { hashOf, newSessionToken } from './credential.ts';
 import type { Principal } from './principal.ts';
@@ -5,9 +6,8 @@ import type { Credential, KeyStore } from './store.ts';
 import type { Secret } from '../secrets/secret.ts';
 
 /** Whether a credential counts, and if not, why: the one who shows it may know. */
-export type Verdict =
-  | { ok: true; principal: Principal }
-  | { ok: false; why: 'unknown' | 'revoked' | 'expired' | 'disabled' };
+export type Verdict = { ok: true; principal: Principal } | { ok: false; why: Refusal };
+type Refusal = 'unknown' | 'revoked' | 'expired' | 'disabled';
 
 /** Days until a browser has to log in again. */
 const SESSION_DAYS = 30;
@@ -16,17 +16,22 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Uses of keys are written this often, in one transaction. */
 const FLUSH_MS = 60_000;
 
+interface AuthStores {
+  keys: KeyStore;
+  audit: AuditStore;
+}
+
 /** Says who a key or a browser session belongs to, looked up anew each time: what is revoked counts no more at once. */
 export class Authenticator {
   readonly #keys: KeyStore;
-  readonly #transact: Transact<{ keys: KeyStore }>;
+  readonly #transact: Transact<AuthStores>;
   readonly #now: () => Date;
   readonly #timer: NodeJS.Timeout;
   #used = new Map<string, string>();
 
   constructor(
     keys: KeyStore,
-    transact: Transact<{ keys: KeyStore }>,
+    transact: Transact<AuthStores>,
     onFlushFailed: (error: unknown) => void,
     now: () => Date = () => new Date(),
   ) {
@@ -44,19 +49,33 @@ export class Authenticator {
     return this.#judge(await this.#keys.findSession(hashOf(token)));
   }
 
-  /** A browser session that stands for the key: it ends when the key does, at the latest after `maxAgeSeconds`. */
-  async openSession(principal: Principal): Promise<{ token: Secret; maxAgeSeconds: number }> {
+  /**
+   * A browser session that stands for the key: it ends when the key does, at the latest after `maxAgeSeconds`.
+   * @param address where the browser is, for the audit log
+   */
+  async openSession(
+    principal: Principal,
+    address: string,
+  ): Promise<{ token: Secret; maxAgeSeconds: number }> {
     const token = newSessionToken();
     const now = this.#now();
     const expiresAt = new Date(now.getTime() + SESSION_DAYS * DAY_MS);
-    await this.#transact(({ keys }) =>
-      keys.addSession(hashOf(token.unwrap()), {
+    await this.#transact(async ({ keys, audit }) => {
+      await keys.addSession(hashOf(token.unwrap()), {
         keyId: principal.keyId,
         createdAt: now.toISOString(),
         expiresAt: expiresAt.toISOString(),
-      }),
-    );
+      });
+      const { userId } = principal;
+      await audit.add([{ action: 'login.ok', userId, actor: keyActor(principal), subject: address }]);
+    });
     return { token, maxAgeSeconds: (SESSION_DAYS * DAY_MS) / 1000 };
+  }
+
+  /** Notes that somebody at that address showed a key that does not let in. */
+  async refusedLogin(why: Refusal, address: string): Promise<void> {
+    const fact = { userId: null, actor: 'nobody', subject: address, detail: { why } };
+    await this.#transact(({ audit }) => audit.add([{ action: 'login.failed', ...fact }]));
   }
 
   async closeSession(token: string): Promise<void> {

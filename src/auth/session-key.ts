@@ -1,11 +1,17 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { AuditStore } from '../audit/audit.ts';
 import { Secret } from '../secrets/secret.ts';
 import { StartError } from '../start-error.ts';
 import type { Transact } from '../transact.ts';
 import { hashOf, newKey } from './credential.ts';
 import { ensureUser, recordKey } from './keys.ts';
 import { DEFAULT_USER, type KeyStore } from './store.ts';
+
+interface KeyStores {
+  keys: KeyStore;
+  audit: AuditStore;
+}
 
 /** The file in the data directory that a key is written to when none is given. */
 export const SESSION_KEY_FILE = 'session-api-key';
@@ -21,24 +27,24 @@ export const SESSION_KEY_LABEL = 'session-api-key';
 export async function ensureSessionKey(options: {
   dataDir: string;
   given: Secret | null;
-  transact: Transact<{ keys: KeyStore }>;
+  transact: Transact<KeyStores>;
   now?: Date;
 }): Promise<{ made: Secret | null; file: string }> {
   const { dataDir, given, transact, now = new Date() } = options;
   const file = join(dataDir, SESSION_KEY_FILE);
   if (given) {
-    await transact((stores) => adopt(stores.keys, given, { revive: true, now }));
+    await transact((stores) => adopt(stores, given, { revive: true, now }));
     return { made: null, file };
   }
   const written = await readKey(file);
-  if (written && (await transact((stores) => adopt(stores.keys, written, { revive: false, now })))) {
+  if (written && (await transact((stores) => adopt(stores, written, { revive: false, now })))) {
     return { made: null, file };
   }
   // First the file: a key that counts but that nobody can read would be of no use.
   const made = newKey();
   await rm(file, { force: true });
   await writeFile(file, `${made.unwrap()}\n`, { mode: 0o600, flag: 'wx', flush: true });
-  await transact((stores) => adopt(stores.keys, made, { revive: true, now }));
+  await transact((stores) => adopt(stores, made, { revive: true, now }));
   return { made, file };
 }
 
@@ -47,7 +53,7 @@ export async function ensureSessionKey(options: {
  * it (`revive`), not because it still stands in a file; then false.
  */
 async function adopt(
-  keys: KeyStore,
+  { keys, audit }: KeyStores,
   key: Secret,
   { revive, now }: { revive: boolean; now: Date },
 ): Promise<boolean> {
@@ -62,9 +68,12 @@ async function adopt(
   }
   const id =
     known?.keyId ?? (await recordKey(keys, user, key, { label: SESSION_KEY_LABEL, expiresAt: null, now }));
+  const noted = { userId: user.id, actor: 'service', detail: { label: SESSION_KEY_LABEL } };
+  if (known?.revokedAt !== null) await audit.add([{ action: 'key.created', ...noted, subject: id }]);
   for (const other of await keys.listKeys(user.id)) {
     if (other.id !== id && other.label === SESSION_KEY_LABEL && other.revokedAt === null) {
       await keys.revokeKey(other.id, now.toISOString());
+      await audit.add([{ action: 'key.revoked', ...noted, subject: other.id }]);
     }
   }
   return true;

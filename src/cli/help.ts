@@ -16,6 +16,9 @@ export const HELP = `parley: a self-hosted service for agent conversations
   parley users erase NAME --yes
         Removes a user with all that is stored, for good.
 
+  parley audit [--user NAME] [--since 7d] [--json]
+        Who did what, when: keys, log-ins, secrets, tokens, pushes, deletions. Never a value.
+
   parley help
 
 Keys and users may be changed while the server runs. Both find the data by PARLEY_DATA_DIR;

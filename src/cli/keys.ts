@@ -1,6 +1,7 @@
+import { COMMAND_LINE } from '../audit/audit.ts';
 import { USER_NAME, createKey, ensureUser } from '../auth/keys.ts';
 import { SESSION_KEY_LABEL } from '../auth/session-key.ts';
-import type { ApiKey } from '../auth/store.ts';
+import type { ApiKey, KeyStore, User } from '../auth/store.ts';
 import { StartError } from '../start-error.ts';
 import type { Storage } from '../storage/storage.ts';
 import { endOf, parse, required } from './options.ts';
@@ -23,9 +24,13 @@ export function parseCreate(args: readonly string[]) {
   const expiresAt = values.expires === undefined ? null : endOf(values.expires, new Date());
 
   return async (storage: Storage, terminal: Terminal): Promise<void> => {
-    const { id, key, disabled } = await storage.transact(async ({ keys }) => {
+    const { id, key, disabled } = await storage.transact(async ({ keys, audit }) => {
       const owner = await ensureUser(keys, user);
       const made = await createKey(keys, owner, { label: values.name, expiresAt });
+      const detail = { label: values.name, expires: expiresAt?.toISOString() ?? null };
+      await audit.add([
+        { action: 'key.created', userId: owner.id, actor: COMMAND_LINE, subject: made.id, detail },
+      ]);
       return { ...made, disabled: owner.disabledAt !== null };
     });
     if (disabled)
@@ -67,10 +72,21 @@ export function parseList(args: readonly string[]) {
 export function parseRevoke(args: readonly string[]) {
   const [id = ''] = parse(args, {}, ['The id of the key']).words;
   return async (storage: Storage, terminal: Terminal): Promise<void> => {
-    const was = await storage.transact(({ keys }) => keys.revokeKey(id, new Date().toISOString()));
-    if (!was) throw new StartError(`There is no key ${id}; "keys list" shows all there are.`);
+    await storage.transact(async ({ keys, audit }) => {
+      const owner = await ownerOf(keys, id);
+      if (!owner) throw new StartError(`There is no key ${id}; "keys list" shows all there are.`);
+      await keys.revokeKey(id, new Date().toISOString());
+      await audit.add([{ action: 'key.revoked', userId: owner.id, actor: COMMAND_LINE, subject: id }]);
+    });
     terminal.note(`Key ${id} counts no more.`);
   };
+}
+
+async function ownerOf(keys: KeyStore, id: string): Promise<User | undefined> {
+  for (const user of await keys.listUsers()) {
+    if ((await keys.listKeys(user.id)).some((key) => key.id === id)) return user;
+  }
+  return undefined;
 }
 
 function stateOf(key: ApiKey, now: Date): string {

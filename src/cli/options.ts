@@ -39,7 +39,16 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 
 /** When something ends that lasts `text` from now on: `90m`, `12h`, `30d`, `4w`. @throws UsageError */
 export function endOf(text: string, now: Date): Date {
+  return new Date(now.getTime() + spanOf(text, '--expires'));
+}
+
+/** When that was which lies `text` back. @throws UsageError */
+export function startOf(text: string, now: Date): Date {
+  return new Date(now.getTime() - spanOf(text, '--since'));
+}
+
+function spanOf(text: string, option: string): number {
   const [, count, unit = ''] = /^([1-9][0-9]{0,5})([mhdw])$/.exec(text) ?? [];
-  if (count === undefined) throw new UsageError(`--expires takes a time like 12h, 30d or 4w, not "${text}".`);
-  return new Date(now.getTime() + Number(count) * (UNIT_MS[unit] ?? 0));
+  if (count === undefined) throw new UsageError(`${option} takes a time like 12h, 30d or 4w, not "${text}".`);
+  return Number(count) * (UNIT_MS[unit] ?? 0);
 }

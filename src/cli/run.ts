@@ -3,6 +3,7 @@ import { readConfig } from '../config.ts';
 import { prepareDataDirectory } from '../data-directory.ts';
 import { StartError } from '../start-error.ts';
 import { type Storage, openStorage } from '../storage/storage.ts';
+import { parseAudit } from './audit.ts';
 import { HELP } from './help.ts';
 import * as keys from './keys.ts';
 import { parse } from './options.ts';
@@ -20,6 +21,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Command>> =
   'users disable': (args) => users.parseDisable(args, true),
   'users enable': (args) => users.parseDisable(args, false),
   'users erase': users.parseErase,
+  audit: parseAudit,
 };
 
 export interface Environment {
@@ -38,11 +40,10 @@ export async function run(argv: readonly string[], { terminal, serve, env }: Env
       return 0;
     }
     if (first === 'serve') return await serve(serveOptions(argv.slice(1)));
-    const command = Object.hasOwn(COMMANDS, `${first} ${second}`)
-      ? COMMANDS[`${first} ${second}`]
-      : undefined;
+    const name = [`${first} ${second}`, first].find((words) => Object.hasOwn(COMMANDS, words));
+    const command = name === undefined ? undefined : COMMANDS[name];
     if (!command) throw new UsageError(`There is no command "${`${first} ${second}`.trim()}".`);
-    await onStorage(command(argv.slice(2)), terminal, env);
+    await onStorage(command(argv.slice(name === first ? 1 : 2)), terminal, env);
     return 0;
   } catch (error) {
     if (error instanceof UsageError) {

@@ -1,3 +1,4 @@
+import { COMMAND_LINE } from '../audit/audit.ts';
 import type { User } from '../auth/store.ts';
 import { StartError } from '../start-error.ts';
 import type { Storage, Stores } from '../storage/storage.ts';
@@ -22,9 +23,11 @@ export function parseList(args: readonly string[]) {
 export function parseDisable(args: readonly string[], disable: boolean) {
   const [name = ''] = parse(args, {}, WHO).words;
   return async (storage: Storage, terminal: Terminal): Promise<void> => {
-    await storage.transact(async ({ keys }) => {
+    await storage.transact(async ({ keys, audit }) => {
       const user = await find(keys, name);
       await keys.disableUser(user.id, disable ? new Date().toISOString() : null);
+      const action = disable ? 'user.disabled' : 'user.enabled';
+      await audit.add([{ action, userId: user.id, actor: COMMAND_LINE, subject: name }]);
     });
     terminal.note(disable ? `The keys of ${name} count no more.` : `The keys of ${name} count again.`);
   };
@@ -48,7 +51,7 @@ export function parseErase(args: readonly string[]) {
   };
 }
 
-async function erase({ keys, conversations }: Stores, name: string): Promise<number> {
+async function erase({ keys, conversations, audit }: Stores, name: string): Promise<number> {
   const user = await find(keys, name);
   let removed = 0;
   for (;;) {
@@ -57,6 +60,15 @@ async function erase({ keys, conversations }: Stores, name: string): Promise<num
     for (const { key } of page) await conversations.remove(key);
     removed += page.length;
   }
+  await audit.add([
+    {
+      action: 'user.erased',
+      userId: user.id,
+      actor: COMMAND_LINE,
+      subject: name,
+      detail: { conversations: removed },
+    },
+  ]);
   await keys.removeUser(user.id);
   return removed;
 }

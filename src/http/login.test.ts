@@ -30,6 +30,20 @@ describe('the log-in of a browser', () => {
       headers: { cookie: `other=1; ${cookie.split(';')[0]}`, ...headers },
     });
 
+  test('is noted in the audit log, also when the key is wrong, and no key with it', async () => {
+    await login('a-wrong-key');
+    await cookieOf();
+    const entries = await http.storage.read.audit.list({ limit: 10 });
+    assert.deepEqual(
+      entries.map(({ action, user, subject, detail }) => [action, user, subject, detail]),
+      [
+        ['login.failed', null, '127.0.0.1', { why: 'unknown' }],
+        ['login.ok', 'default', '127.0.0.1', {}],
+      ],
+    );
+    assert.ok(!JSON.stringify(entries).includes('a-wrong-key'));
+  });
+
   test('gives a cookie that no script reads and no other site sends, and that lets in', async () => {
     const cookie = await cookieOf();
     assert.match(cookie, /; HttpOnly; SameSite=Strict$/);

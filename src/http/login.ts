@@ -44,9 +44,12 @@ export function loginRoutes(auth: Authenticator): Routes {
           );
         }
         const verdict = await auth.byKey(request.body.key.unwrap());
-        if (!verdict.ok) throw new ServiceError('unauthorized', 'This key does not let you in.');
+        if (!verdict.ok) {
+          await auth.refusedLogin(verdict.why, request.ip);
+          throw new ServiceError('unauthorized', 'This key does not let you in.');
+        }
         failures.restore(request.ip);
-        const { token, maxAgeSeconds } = await auth.openSession(verdict.principal);
+        const { token, maxAgeSeconds } = await auth.openSession(verdict.principal, request.ip);
         setCookie(request, reply, token.unwrap(), maxAgeSeconds);
         return { user: verdict.principal.userName };
       },
