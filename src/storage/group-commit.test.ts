@@ -9,7 +9,7 @@ import { GroupCommit } from './group-commit.ts';
 import { openForReading, openForWriting } from './sqlite.ts';
 
 /** A database of one table, what was done to it in order, and what was published. */
-function setUp(t: TestContext) {
+function setUp(t: TestContext, { patienceMs = 10_000 } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'parley-commit-'));
   const path = join(directory, 'test.db');
   const database = openForWriting(path);
@@ -23,15 +23,16 @@ function setUp(t: TestContext) {
   const said: string[] = [];
   const published: string[] = [];
   let pending: string[] = [];
-  const commits = new GroupCommit(database, {
+  const observer = {
     mark: () => pending.length,
-    drop: (mark) => pending.splice(mark),
+    drop: (mark: number) => pending.splice(mark),
     publish: () => {
       said.push(`published ${pending.join(' ')}`);
       published.push(...pending);
       pending = [];
     },
-  });
+  };
+  const commits = new GroupCommit(database, observer, patienceMs);
   const insert = (value: string) => {
     database.prepare('insert into kept values (?)').run(value);
     pending.push(value);
@@ -141,16 +142,37 @@ test('a commit that fails fails the whole batch, and the next one works', async 
   assert.deepEqual(published, ['after']);
 });
 
-test('a database that another process holds fails the batch and says so', async (t) => {
-  const { path, database, write, stored } = setUp(t);
-  database.exec('pragma busy_timeout = 0');
+test('a database that another process holds is waited for, with the event loop free', async (t) => {
+  const { path, write, stored } = setUp(t);
   const other = new DatabaseSync(path);
   other.exec('begin immediate');
-  await assert.rejects(write('a'), isUnavailable(/another process/));
+  const first = write('a');
+  let turns = 0;
+  while (turns < 20) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    turns += 1;
+  }
+  // A write that had waited inside SQLite would have failed by now: the lock is held by this very thread.
+  assert.deepEqual(stored(), []);
+  const second = write('b');
   other.exec('rollback');
   other.close();
-  await write('b');
-  assert.deepEqual(stored(), ['b']);
+  await Promise.all([first, second]);
+  assert.deepEqual(stored(), ['a', 'b']);
+});
+
+test('a database that another process goes on holding fails what waits, and says so', async (t) => {
+  const { path, write, stored } = setUp(t, { patienceMs: 30 });
+  const other = new DatabaseSync(path);
+  other.exec('begin immediate');
+  await Promise.all([
+    assert.rejects(write('a'), isUnavailable(/another process/)),
+    assert.rejects(write('b'), isUnavailable(/another process/)),
+  ]);
+  other.exec('rollback');
+  other.close();
+  await write('c');
+  assert.deepEqual(stored(), ['c']);
 });
 
 test('drained waits for all that was asked for', async (t) => {

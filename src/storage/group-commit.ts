@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 
 interface Waiting {
@@ -18,21 +19,31 @@ export interface BatchObserver {
   publish(): void;
 }
 
+/** Milliseconds writes wait for another process's lock before they fail, and between two tries for it. */
+const PATIENCE_MS = 5_000;
+const RETRY_MS = 10;
+
 /**
  * All writes of one turn of the event loop in one transaction: one disk sync for all of them, a savepoint for each,
  * so that a write that fails takes nothing along. Callers are answered after the commit. When the commit itself
  * fails, all of the batch fail, and nothing of it is stored.
+ *
+ * Another process's lock is waited for here: SQLite's own wait would hold up the event loop, and every request with it.
  */
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #observer: BatchObserver;
+  readonly #patienceMs: number;
   readonly #statements: Record<'begin' | 'savepoint' | 'rollbackOne' | 'release' | 'commit', StatementSync>;
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
 
-  constructor(database: DatabaseSync, observer: BatchObserver) {
+  /** @param database has no transaction, and from now on no other one than those of this */
+  constructor(database: DatabaseSync, observer: BatchObserver, patienceMs = PATIENCE_MS) {
     this.#database = database;
     this.#observer = observer;
+    this.#patienceMs = patienceMs;
+    database.exec('pragma busy_timeout = 0');
     this.#statements = {
       begin: database.prepare('begin immediate'),
       savepoint: database.prepare('savepoint one'),
@@ -58,19 +69,34 @@ export class GroupCommit {
   async #flushSoon(): Promise<void> {
     while (this.#waiting.length > 0) {
       await new Promise((resolve) => setImmediate(resolve));
+      const refusal = await this.#begin();
       const batch = this.#waiting;
       this.#waiting = [];
-      await this.#commit(batch);
+      if (refusal) for (const { reject } of batch) reject(refusal);
+      else await this.#commit(batch);
     }
     this.#flushing = undefined;
   }
 
+  /** Begins the transaction as soon as no other process has one. What cannot be had by then is given back. */
+  async #begin(): Promise<ServiceError | undefined> {
+    const deadline = performance.now() + this.#patienceMs;
+    for (;;) {
+      try {
+        this.#statements.begin.run();
+        return undefined;
+      } catch (reason) {
+        if (resultCode(reason) !== BUSY || performance.now() > deadline) return unavailable(reason);
+      }
+      await sleep(RETRY_MS);
+    }
+  }
+
   async #commit(batch: readonly Waiting[]): Promise<void> {
-    const { begin, savepoint, rollbackOne, release, commit } = this.#statements;
+    const { savepoint, rollbackOne, release, commit } = this.#statements;
     const done: { waiting: Waiting; value: unknown }[] = [];
     const refused: { waiting: Waiting; reason: unknown }[] = [];
     try {
-      begin.run();
       for (const waiting of batch) {
         const mark = this.#observer.mark();
         savepoint.run();
