@@ -34,7 +34,7 @@ export interface SandboxSpec {
 export interface ExecOptions {
   /** What the command reads on standard input; empty when not given. */
   input?: string;
-  /** Milliseconds until the command is interrupted (INT, then TERM, then KILL). */
+  /** Milliseconds from its start until the command is interrupted (INT, then TERM, then KILL). */
   timeoutMs: number;
   /** Called with output as it comes, before it is cut or redacted. */
   onOutput?: (chunk: Uint8Array) => void;

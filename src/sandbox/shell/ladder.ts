@@ -24,12 +24,16 @@ export class Ladder {
   readonly #exhausted = Promise.withResolvers<'unstoppable'>();
   #cause: StopCause | null = null;
 
-  constructor(limits: { timeoutMs: number; signal: AbortSignal }, send: (name: SignalName) => void) {
-    this.#signal = limits.signal;
+  constructor(signal: AbortSignal, send: (name: SignalName) => void) {
+    this.#signal = signal;
     this.#send = send;
-    this.#after(limits.timeoutMs, () => this.#climb('timed_out'));
-    limits.signal.addEventListener('abort', this.#interrupt, { once: true });
-    if (limits.signal.aborted) this.#interrupt();
+    signal.addEventListener('abort', this.#interrupt, { once: true });
+    if (signal.aborted) this.#interrupt();
+  }
+
+  /** The command begins: its time runs from now on. */
+  begin(timeoutMs: number): void {
+    if (this.#cause === null) this.#after(timeoutMs, () => this.#climb('timed_out'));
   }
 
   /** Null while nothing has told the command to end. */

@@ -101,7 +101,7 @@ export class Shell {
     }
     if (this.#lostReason !== null) return this.#lostOutcome(null);
     let runner: Runner | null = null;
-    const ladder = new Ladder(options, (name) => this.#kill(runner, name));
+    const ladder = new Ladder(options.signal, (name) => this.#kill(runner, name));
     this.#heartbeat.begin();
     try {
       const taking = this.#runners.take();
@@ -132,6 +132,7 @@ export class Shell {
       output.push(chunk);
       options.onOutput?.(chunk);
     };
+    ladder.begin(options.timeoutMs);
     await runner.run(command, options.input, take).catch(() => this.#lose('its shell was tampered with'));
     const end = await Promise.race([
       runner.ended,
