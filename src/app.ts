@@ -9,7 +9,7 @@ import { OnlyUser } from './auth/only-user.ts';
 import type { App } from './cli/serve.ts';
 import type { Config } from './config.ts';
 import { ConversationService } from './conversations/service.ts';
-import { prepareDataDirectory } from './data-directory.ts';
+import { prepareDataDirectory, workspacesIn } from './data-directory.ts';
 import { guardedFetch } from './egress/guarded-fetch.ts';
 import { sandboxPolicy, servicePolicy } from './egress/policy.ts';
 import { cachedResolve } from './egress/resolver.ts';
@@ -89,7 +89,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
   const provider = await openSandboxes(config, policy, log);
   const sandboxes = new Sandboxes({
     provider,
-    directory: join(config.dataDir, 'workspaces'),
+    directory: workspacesIn(config.dataDir),
     most: 2 * config.maxRunning.inAll,
   });
   const driver = new Driver({
@@ -168,6 +168,9 @@ export async function build(config: Config, log: Logger): Promise<App> {
       const url = await server.listen({ host: config.host, port: config.port });
       const failed = (error: unknown): void => log.error({ err: error }, 'a periodic task failed');
       every(1_000, () => onlyUser.look(), { signal: timers.signal, failed });
+      // The command line disables and erases users beside us.
+      every(1_000, () => conversations.stopDisabled(), { signal: timers.signal, failed });
+      every(1_000, () => conversations.finishRemovals(), { signal: timers.signal, failed });
       every(SWEEP_MS, () => sweep.sweep(), { signal: timers.signal, failed });
       every(
         IDLE_MS,
@@ -177,7 +180,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
         },
         { signal: timers.signal, failed },
       );
-      await conversations.finishRemovals();
+      await conversations.finishRemovals().catch(failed);
       await sweep.recover();
       return url;
     },

@@ -3,6 +3,11 @@ import { join } from 'node:path';
 import { StartError } from './start-error.ts';
 import { DATABASE_FILE } from './storage/storage.ts';
 
+/** A folder for each conversation, by its number. */
+export function workspacesIn(dataDir: string): string {
+  return join(dataDir, 'workspaces');
+}
+
 /**
  * Makes the data directory when it is missing, and the database file so that only its owner reads it.
  * @throws StartError when it cannot be written

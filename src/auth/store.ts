@@ -36,6 +36,7 @@ export interface KeyStore {
   addUser(user: User): Promise<void>;
   findUser(name: string): Promise<User | undefined>;
   listUsers(): Promise<User[]>;
+  /** Null enables again. The user's browser sessions end for good. */
   disableUser(id: string, at: string | null): Promise<void>;
   /** Removes the user with keys, settings, tokens and secrets. Conversations are to be removed before, for their workspaces. */
   removeUser(id: string): Promise<void>;

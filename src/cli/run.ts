@@ -11,7 +11,7 @@ import { type Terminal, UsageError } from './terminal.ts';
 import * as users from './users.ts';
 
 /** A command on the database, which a running server may have open too. */
-type Command = (storage: Storage, terminal: Terminal) => Promise<void>;
+type Command = (storage: Storage, terminal: Terminal, dataDir: string) => Promise<void>;
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Command>> = {
   'keys create': keys.parseCreate,
@@ -71,7 +71,7 @@ async function onStorage(
   prepareDataDirectory(dataDir);
   const storage = await openStorage(dataDir);
   try {
-    await command(storage, terminal);
+    await command(storage, terminal, dataDir);
   } finally {
     await storage.close();
   }

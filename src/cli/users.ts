@@ -1,6 +1,7 @@
 import { COMMAND_LINE } from '../audit/audit.ts';
 import type { User } from '../auth/store.ts';
 import { StartError } from '../start-error.ts';
+import { removeWorkspaces } from './workspaces.ts';
 import type { Storage, Stores } from '../storage/storage.ts';
 import { parse } from './options.ts';
 import { type Terminal, table } from './terminal.ts';
@@ -33,11 +34,11 @@ export function parseDisable(args: readonly string[], disable: boolean) {
   };
 }
 
-/** `users erase NAME --yes`: all that is stored of the user. Workspaces follow when the server starts. */
+/** `users erase NAME --yes`: all that is stored of the user, workspaces too, beside a running server or without one. */
 export function parseErase(args: readonly string[]) {
   const { values, words } = parse(args, { yes: { type: 'boolean', default: false } }, WHO);
   const [name = ''] = words;
-  return async (storage: Storage, terminal: Terminal): Promise<void> => {
+  return async (storage: Storage, terminal: Terminal, dataDir: string): Promise<void> => {
     if (!values.yes) {
       await find(storage.read.keys, name);
       throw new StartError(
@@ -45,9 +46,9 @@ export function parseErase(args: readonly string[]) {
       );
     }
     const conversations = await storage.transact((stores) => erase(stores, name));
-    terminal.note(
-      `${name} is erased, with ${conversations} conversations. The next start removes their workspaces.`,
-    );
+    const left = await removeWorkspaces(storage, dataDir);
+    terminal.note(`${name} is erased, with ${conversations} conversations.`);
+    if (left > 0) terminal.note(`${left} workspaces are still there; the server goes on removing them.`);
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ConversationBody } from '../contract/conversations.ts';
+import type { AuditStore } from '../audit/audit.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { EventLog } from '../events/log.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -42,7 +43,7 @@ export type Opening = (id: string, request: ConversationBody) => { title: string
 /** What conversations stand on. */
 export interface ConversationPorts {
   read: ConversationStores;
-  transact: Transact<ConversationStores>;
+  transact: Transact<ConversationStores & { audit: AuditStore }>;
   vault: Vault;
   drivers: Drivers;
   watchers: Watchers;

@@ -7,6 +7,7 @@ import type { EventRange, StoredEvent } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
 import type { ConversationPorts } from './ports.ts';
+import { Removals } from './removing.ts';
 import { halt, stop } from './stopping.ts';
 import type { Conversation } from './store.ts';
 import { viewOf } from './view.ts';
@@ -15,9 +16,11 @@ import { awake, say, wake } from './waking.ts';
 /** Create, join, start, stop, talk to, rename, delete: everything a user does to a conversation. */
 export class ConversationService {
   readonly #ports: ConversationPorts;
+  readonly #removals: Removals;
 
   constructor(ports: ConversationPorts) {
     this.#ports = ports;
+    this.#removals = new Removals(ports);
   }
 
   /** {@link createOrJoin} */
@@ -86,15 +89,7 @@ export class ConversationService {
 
   /** Stops it, then removes all of it, the workspace included. */
   async remove(principal: Principal, id: string): Promise<void> {
-    const { key } = await this.#find(principal, id);
-    const { drivers, transact, watchers } = this.#ports;
-    await drivers.interrupt(key);
-    await transact(({ conversations }) => conversations.remove(key));
-    watchers.end(key);
-    await drivers.interrupt(key);
-    await drivers.release(key);
-    await drivers.discard(key);
-    await transact(({ conversations }) => conversations.discarded(key));
+    await this.#removals.remove(principal, await this.#find(principal, id));
   }
 
   /** A message of the user, taken up at the next step or by a new run. */
@@ -154,12 +149,14 @@ export class ConversationService {
     return (await this.#find(principal, id)).key;
   }
 
-  /** Ends what a crash in the middle of {@link remove} has left. */
+  /** {@link Removals.finish} */
   async finishRemovals(): Promise<void> {
-    for (const key of await this.#ports.read.conversations.removed()) {
-      await this.#ports.drivers.discard(key);
-      await this.#ports.transact(({ conversations }) => conversations.discarded(key));
-    }
+    await this.#removals.finish();
+  }
+
+  /** Stops the conversations of users who were disabled. */
+  async stopDisabled(): Promise<void> {
+    for (const key of await this.#ports.read.conversations.ofDisabledUsers()) await stop(this.#ports, key);
   }
 
   async #find(principal: Principal, id: string): Promise<Conversation> {

@@ -125,6 +125,8 @@ export interface ConversationStore {
   countWaiting(userId: string): Promise<number>;
   /** RUNNING ones that nobody drives and that were last touched before `before`. */
   idle(before: string, limit: number): Promise<number[]>;
+  /** Those of disabled users that are STARTING or RUNNING. */
+  ofDisabledUsers(): Promise<number[]>;
 
   openActions(key: number): Promise<OpenAction[]>;
   setAction(key: number, eventId: number, state: OpenActionState): Promise<void>;

@@ -1,3 +1,4 @@
+import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandbox/sandbox.ts';
@@ -83,6 +84,8 @@ export class Sandboxes {
   async discard(key: number): Promise<void> {
     await this.close(key);
     await this.#options.provider.discard({ key, ...this.directories(key) });
+    // Not when there is something of another's in it.
+    await rmdir(join(this.#options.directory, String(key))).catch(() => {});
   }
 
   get size(): number {

@@ -10,6 +10,7 @@ import {
   newConversation,
   rejectsAs,
   type StoresUnderTest,
+  LATER,
 } from './stores.ts';
 
 async function rowOf(under: StoresUnderTest, key: number): Promise<Conversation> {
@@ -298,6 +299,20 @@ const driving: Facts = {
     assert.equal(await conversations.countWaiting(ann.userId), 2);
     assert.equal(await conversations.countWaiting(bob.userId), 1);
     assert.equal(await conversations.countWaiting('nobody'), 0);
+  },
+
+  'those of disabled users are found while they start or run': async (under) => {
+    const { keys } = await addSeveral(under, 3);
+    const [starting, running, stopped] = keys as [number, number, number];
+    await change(under, running, { status: 'RUNNING' });
+    await change(under, stopped, { status: 'STOPPED' });
+    const bob = await addUser(under, 'bob');
+    await addConversation(under, { userId: bob });
+    const { conversations } = under.storage.read;
+    assert.deepEqual(await conversations.ofDisabledUsers(), []);
+    const { userId } = await rowOf(under, starting);
+    await under.storage.transact(({ keys }) => keys.disableUser(userId, LATER));
+    assert.deepEqual(await conversations.ofDisabledUsers(), [starting, running]);
   },
 
   'idle are those that are ready, driven and wanted by nobody, and untouched since': async (under) => {

@@ -262,6 +262,18 @@ export class SqlConversationStore implements ConversationStore {
     return rows.map(({ key }) => key);
   }
 
+  async ofDisabledUsers(): Promise<number[]> {
+    const rows = await this.#db
+      .selectFrom('users')
+      .innerJoin('conversations', 'conversations.user_id', 'users.id')
+      .select('conversations.key')
+      .where('users.disabled_at', 'is not', null)
+      .where('conversations.status', 'in', ['STARTING', 'RUNNING'])
+      .orderBy('conversations.key')
+      .execute();
+    return rows.map(({ key }) => key);
+  }
+
   async openActions(key: number): Promise<OpenAction[]> {
     const rows = await this.#db
       .selectFrom('open_actions')

@@ -32,6 +32,11 @@ export class SqlKeyStore implements KeyStore {
 
   async disableUser(id: string, at: string | null): Promise<void> {
     await this.#db.updateTable('users').set({ disabled_at: at }).where('id', '=', id).execute();
+    if (at === null) return;
+    await this.#db
+      .deleteFrom('browser_sessions')
+      .where('key_id', 'in', (e) => e.selectFrom('api_keys').select('id').where('user_id', '=', id))
+      .execute();
   }
 
   async removeUser(id: string): Promise<void> {
