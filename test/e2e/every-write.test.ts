@@ -1,0 +1,152 @@
+/**
+ * The real service, killed before and after every durable write of a scripted run, as docs/durability.md tells. That
+ * is some eighty runs, two minutes of two processors: `EVERY_WRITE=all` asks for them, the suite takes every fifth.
+ */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Event, isAction } from '../../src/events/event.ts';
+import { EMPTY_PROJECTION, project } from '../../src/events/projection.ts';
+import { groupsNamed, isRoot, processesWith } from '../support/bubblewrap.ts';
+import { FIRST, type Left, SECOND, scriptedRun } from '../support/failpoint-run.ts';
+import { failpointScript, PUSHED, RAN } from '../support/failpoint-script.ts';
+import { startForge } from '../support/forge.ts';
+import type { GitServer } from '../support/git-server.ts';
+import { type ModelServer, startModelServer } from '../support/model-server.ts';
+
+/** Runs side by side. */
+const AT_ONCE = 2;
+
+describe('killed at a write, and started again', () => {
+  let forge: GitServer;
+  let model: ModelServer;
+  let writes: string[] | undefined;
+
+  before(async () => {
+    forge = await startForge({ 'acme/app': { files: { 'a.txt': 'here\n' } } });
+    model = await startModelServer(failpointScript);
+  });
+  after(async () => {
+    await model.close();
+    await forge.close();
+  });
+
+  const assertWhole = async (name: string, left: Left): Promise<void> => {
+    assertNothingLost(left);
+    assertLogWhole(left.events);
+    assertRowIsFold(left);
+    assert.deepEqual(left.ran.trimEnd().split('\n').toSorted(), RAN, 'every command ran once');
+    assert.equal(left.openActions, 0);
+    assert.deepEqual(
+      [left.view.status, left.view.agent_state, left.view.error],
+      ['RUNNING', 'finished', null],
+    );
+    const branch = `parley-${name}`;
+    const commit = await forge.commitOf('acme/app', branch);
+    assert.equal(commit?.message, 'Work');
+    for (const [path, content] of Object.entries(PUSHED)) {
+      assert.equal(await forge.fileAt('acme/app', branch, path), content);
+    }
+    await assertNothingLeft(left.dataDir);
+  };
+
+  it('the run without a kill ends as it should, and counts the writes', async () => {
+    await scriptedRun({ forge, model }, 'w0', null, async (left) => {
+      await assertWhole('w0', left);
+      assert.equal(left.killed, false);
+      writes = left.writes;
+    });
+  });
+
+  it('goes on to the same end', async (t) => {
+    assert.ok(writes, 'the writes are counted');
+    const points = writes.flatMap((_, n) => [`before:${n + 1}`, `after:${n + 1}`]);
+    const chosen = process.env['EVERY_WRITE'] === 'all' ? points : spread(points);
+    t.diagnostic(`${chosen.length} of ${points.length} points; EVERY_WRITE=all for all of them`);
+    const waiting = [...chosen];
+    const worker = async (): Promise<void> => {
+      for (let point = waiting.shift(); point !== undefined; point = waiting.shift()) {
+        const at = point;
+        const name = at.replace(/^(.).*:/, '$1');
+        await t.test(at, () =>
+          scriptedRun({ forge, model }, name, at, async (left) => {
+            await assertWhole(name, left);
+            assert.equal(left.killed, true, 'the write was met');
+          }),
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  });
+});
+
+/** An odd step: both sides of writes come in turn. */
+function spread(points: readonly string[]): string[] {
+  return points.filter((_, n) => n % 5 === 0);
+}
+
+/** The client was told that these are stored. */
+function assertNothingLost({ events, settings }: Left): void {
+  const texts = events.flatMap((event) =>
+    isAction(event, 'message') && event.source === 'user' ? [event.args.content] : [],
+  );
+  assert.equal(
+    texts.filter((text) => text === FIRST).length,
+    1,
+    'creation is once, however often it is asked for',
+  );
+  const second = texts.filter((text) => text === SECOND).length;
+  assert.ok(second === 1 || second === 2, 'a message without an answer is sent again');
+  assert.ok(typeof settings === 'object' && settings !== null && 'llm_api_key_set' in settings);
+  assert.equal(settings.llm_api_key_set, true);
+}
+
+function assertLogWhole(events: readonly Event[]): void {
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    events.map((_, index) => index),
+    'ids have no gap',
+  );
+  const asked = events.filter((event) => 'action' in event && event.tool_call_metadata !== undefined);
+  assert.ok(asked.length > 0);
+  for (const { id } of asked) {
+    const answers = events.filter((event) => 'observation' in event && event.cause === id);
+    assert.equal(answers.length, 1, `action ${id} has one answer`);
+  }
+}
+
+function assertRowIsFold({ events, row }: Left): void {
+  const folded = events.reduce(project, EMPTY_PROJECTION);
+  assert.deepEqual(
+    {
+      agentState: row['agent_state'],
+      accumulatedCost: row['accumulated_cost'],
+      promptTokens: row['prompt_tokens'],
+      completionTokens: row['completion_tokens'],
+      lastUserMessage: row['last_user_message'],
+    },
+    folded,
+  );
+  assert.equal(row['last_event_id'], events.length - 1);
+  assert.deepEqual([row['driver'], row['wanted'], row['unfinished']], [null, 0, 0]);
+}
+
+/** No process, socket, control group or temporary file, of the killed process or the one after it. */
+async function assertNothingLeft(dataDir: string): Promise<void> {
+  const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const own = digest(dataDir).slice(0, 8);
+  const runDir = isRoot ? `/run/parley-${own}` : join(tmpdir(), `parley-${process.getuid?.()}-${own}`);
+  assert.equal(existsSync(runDir), false, runDir);
+  const name = `parley-${digest(runDir).slice(0, 10)}`;
+  assert.deepEqual(await processesWith(`/${name}.`), []);
+  assert.deepEqual(await groupsNamed(name), []);
+  const files = await readdir(dataDir, { recursive: true });
+  assert.deepEqual(
+    files.filter((file) => /(^|\/)\.parley-|\.lock$|secret-key\./.test(file) && file !== 'serving.lock'),
+    [],
+  );
+}

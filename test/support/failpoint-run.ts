@@ -1,0 +1,165 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import type { Event } from '../../src/events/event.ts';
+import { saidGate } from './failpoint-script.ts';
+import { GIT_TOKEN } from './forge.ts';
+import type { GitServer } from './git-server.ts';
+import type { ModelServer } from './model-server.ts';
+import { type Parley, prepareParley, type Reply, type View } from './parley.ts';
+
+/** What all runs share. */
+export interface Ground {
+  forge: GitServer;
+  model: ModelServer;
+}
+
+/** What one scripted run left, with the service stopped and its data directory still there. */
+export interface Left {
+  /** Whether the failpoint was met. */
+  killed: boolean;
+  /** The tables that each write of the first process changed, in their order. */
+  writes: string[];
+  view: View;
+  settings: unknown;
+  events: Event[];
+  /** The row of the conversation as stored. */
+  row: Record<string, unknown>;
+  openActions: number;
+  /** `/workspace/ran`. */
+  ran: string;
+  dataDir: string;
+  output: string;
+}
+
+const PRELOAD = fileURLToPath(new URL('failpoint.ts', import.meta.url));
+const PATIENCE_MS = 60_000;
+export const FIRST = 'Do the work, then push.';
+export const SECOND = 'And mind the tests.';
+
+/**
+ * The scripted run of one conversation: settings, token, creation, a message in the middle, to the end. The first
+ * process dies at `failpoint` (none: it lives); the next has none. What failed because nobody answered is sent again,
+ * as a client does that wants an answer. `look` sees what is left before it is removed.
+ */
+export async function scriptedRun(
+  { forge, model }: Ground,
+  name: string,
+  failpoint: string | null,
+  look: (left: Left) => Promise<void>,
+): Promise<void> {
+  const notes = await mkdtemp(join(tmpdir(), 'parley-failpoint-'));
+  const trace = join(notes, 'writes');
+  const parley = await prepareParley();
+  let killed = false;
+
+  /** As often as it takes to be answered; starts the service again when it is dead. */
+  async function ask(method: string, path: string, body?: unknown): Promise<Reply> {
+    for (const deadline = Date.now() + PATIENCE_MS; ;) {
+      try {
+        if (parley.running) return await parley.request(method, path, body);
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+      if (parley.running) await new Promise((resolve) => setTimeout(resolve, 5));
+      else {
+        killed = true;
+        await parley.start();
+      }
+    }
+  }
+  async function ok(method: string, path: string, body?: unknown): Promise<unknown> {
+    const reply = await ask(method, path, body);
+    if (reply.status >= 300)
+      throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
+    return reply.body;
+  }
+  async function until<T>(look: () => Promise<T>, is: (seen: T) => boolean): Promise<T> {
+    for (const deadline = Date.now() + PATIENCE_MS; ;) {
+      const seen = await look();
+      if (is(seen)) return seen;
+      if (Date.now() > deadline) throw new Error(`in vain: ${JSON.stringify(seen)}\n${parley.output()}`);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+  const id = `/api/conversations/${name}`;
+  const view = async (): Promise<View> => (await ok('GET', id)) as View;
+  const events = async (): Promise<Event[]> => {
+    const page = (await ok('GET', `${id}/events?limit=100`)) as { events: Event[]; has_more: boolean };
+    if (page.has_more) throw new Error('The run has more events than one page');
+    return page.events;
+  };
+
+  try {
+    await parley
+      .start({
+        node: ['--import', PRELOAD],
+        env: { FAILPOINT_TRACE: trace, ...(failpoint !== null && { FAILPOINT: failpoint }) },
+      })
+      .catch((error: unknown) => {
+        if (failpoint === null || parley.running) throw error;
+      });
+    await ok('POST', '/api/settings', {
+      llm_model: `openai/${name}`,
+      llm_api_key: 'sk-a-model-key',
+      llm_base_url: model.baseUrl,
+    });
+    await ok('POST', '/api/add-git-providers', {
+      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
+    });
+    await ok('POST', '/api/conversations', {
+      conversation_id: name,
+      repository: 'acme/app',
+      git_provider: 'github',
+      initial_user_msg: FIRST,
+    });
+    // The run then waits for the model, which waits for the message: the writes come in one order only.
+    await until(events, (now) => hasOutcome(now, 'e'));
+    await ok('POST', `${id}/message`, { message: SECOND });
+    model.open(saidGate(name));
+    await until(view, ({ agent_state }) => ['finished', 'error', 'stopped'].includes(agent_state));
+    await until(view, ({ runtime_status }) => runtime_status === 'STATUS$READY');
+    const left = { view: await view(), events: await events(), settings: await ok('GET', '/api/settings') };
+    if ((await parley.stop()) === null) {
+      // Killed at the last write of all, the one of the stop: the next start cleans up.
+      killed = true;
+      await parley.start();
+      await parley.stop();
+    }
+    await look({
+      ...left,
+      killed,
+      writes: (await readFile(trace, 'utf8')).trimEnd().split('\n'),
+      ...stored(parley.dataDir, name),
+      ran: await readFile(join(parley.dataDir, 'workspaces/1/workspace/ran'), 'utf8'),
+      dataDir: parley.dataDir,
+      output: parley.output(),
+    });
+  } finally {
+    await close(parley);
+    await rm(notes, { recursive: true, force: true });
+  }
+}
+
+async function close(parley: Parley): Promise<void> {
+  if (parley.running) await parley.stop();
+  await parley.close();
+}
+
+function hasOutcome(events: readonly Event[], call: string): boolean {
+  const asked = events.find((event) => 'action' in event && event.tool_call_metadata?.tool_call_id === call);
+  return events.some((event) => 'observation' in event && asked !== undefined && event.cause === asked.id);
+}
+
+function stored(dataDir: string, name: string): Pick<Left, 'row' | 'openActions'> {
+  const database = new DatabaseSync(join(dataDir, 'parley.db'), { readOnly: true });
+  try {
+    const row = database.prepare('select * from conversations where id = ?').get(name);
+    const open = database.prepare('select count(*) as open from open_actions').get();
+    return { row: { ...row }, openActions: Number(open?.['open']) };
+  } finally {
+    database.close();
+  }
+}
