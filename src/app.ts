@@ -28,12 +28,14 @@ import { Subscriptions } from './live/subscriptions.ts';
 import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
 import { Driver } from './runs/driver.ts';
+import { notePushes } from './runs/noted-pushes.ts';
 import { InProcessQueue } from './runs/queue.ts';
 import { Sandboxes } from './runs/sandboxes.ts';
 import { stretchWith } from './runs/stretch.ts';
 import { Sweep } from './runs/sweep.ts';
 import { startGateway } from './sandbox/gateway/gateway.ts';
 import { type GitFront, gitFrontConfig } from './sandbox/gateway/git-front.ts';
+import type { Push } from './sandbox/gateway/push.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { selectSandbox } from './sandbox/select.ts';
 import { openVault } from './secrets/key-file.ts';
@@ -86,7 +88,11 @@ export async function build(config: Config, log: Logger): Promise<App> {
   });
   const fetch = guardedFetch(policy);
   const settings = new SettingsService({ read: read.settings, transact, vault, fetch });
-  const provider = await openSandboxes(config, policy, log);
+  const redactorFor = async (userId: string) => redactorOf(await settings.snapshot(userId));
+  const note = notePushes({ read, transact, redactor: redactorFor });
+  const provider = await openSandboxes(config, policy, log, (push) => {
+    note(push).catch((error: unknown) => log.error({ err: error }, 'a push was not noted'));
+  });
   const sandboxes = new Sandboxes({
     provider,
     directory: workspacesIn(config.dataDir),
@@ -127,7 +133,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
       discard: (key) => sandboxes.discard(key),
     },
     opening: openingEvents,
-    redactor: async (userId) => redactorOf(await settings.snapshot(userId)),
+    redactor: redactorFor,
   });
 
   const server = await createHttpServer({
@@ -205,6 +211,7 @@ function openSandboxes(
   config: Config,
   frontPolicy: ReturnType<typeof servicePolicy>,
   log: Logger,
+  pushed: (push: Push) => void,
 ): Promise<SandboxProvider> {
   const { kind, uidBase, readOnlyPaths, allowHosts } = config.sandbox;
   const policy = sandboxPolicy({ allowHosts });
@@ -217,7 +224,7 @@ function openSandboxes(
     extraReadOnlyPaths: readOnlyPaths,
     caFile: config.caFile,
     startGateway: (socketPath: string, front: GitFront | null) =>
-      startGateway({ socketPath, front, policy, frontPolicy, resolve, log: tell }),
+      startGateway({ socketPath, front, policy, frontPolicy, resolve, log: tell, pushed }),
     gitConfig: gitFrontConfig,
     log: tell,
   });

@@ -39,7 +39,7 @@ export function workplaceOf(row: Conversation, settings: RunSettings): Workplace
     directory: name.split('/').at(-1) ?? name,
     url: cloneUrl(front),
     branch: branch ? { name: branch, made: false } : { name: `parley-${row.id.slice(0, 8)}`, made: true },
-    front,
+    front: { ...front, conversation: row.key },
   };
 }
 

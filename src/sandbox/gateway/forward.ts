@@ -11,6 +11,8 @@ export interface Outgoing {
   path: string;
   headers: OutgoingHttpHeaders;
   egress: Egress;
+  /** Sees the body as it passes. */
+  tap?: (chunk: Buffer) => void;
 }
 
 /** A git host may work for minutes (hooks of a push) before the next byte comes. */
@@ -47,5 +49,7 @@ export async function forward(
     if (!incoming.complete) sent.destroy();
   });
   incoming.pipe(sent);
+  // Only now: a listener makes the body flow.
+  if (outgoing.tap) incoming.on('data', outgoing.tap);
   return promise;
 }

@@ -15,6 +15,7 @@ import { Secret } from '../../secrets/secret.ts';
 import { startGitServer, type GitServer, type GitServerOptions } from '../../../test/support/git-server.ts';
 import { startGateway } from './gateway.ts';
 import { gitFrontConfig, PROXY_INSIDE, type GitFront } from './git-front.ts';
+import type { Push } from './push.ts';
 
 const run = promisify(execFile);
 const TOKEN = 'tok-0123456789-secret';
@@ -29,6 +30,7 @@ interface Inside {
   server: GitServer;
   directory: string;
   refusals: string[];
+  pushes: Push[];
   git: (args: readonly string[], cwd?: string) => Promise<{ code: number; output: string }>;
 }
 
@@ -57,6 +59,7 @@ async function inside(
     ...front,
   };
   const refusals: string[] = [];
+  const pushes: Push[] = [];
   const gateway = await startGateway({
     socketPath,
     front: gitFront,
@@ -64,6 +67,7 @@ async function inside(
     resolve: async () => ['127.0.0.1'],
     frontPolicy: servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }),
     log: (line) => refusals.push(line),
+    pushed: (push) => pushes.push(push),
   });
   open.push(() => gateway.close());
 
@@ -101,7 +105,7 @@ async function inside(
       return { code, output: stdout + stderr };
     }
   };
-  return { server, directory, refusals, git };
+  return { server, directory, refusals, pushes, git };
 }
 
 describe('git through the gateway', () => {
@@ -125,6 +129,36 @@ describe('git through the gateway', () => {
     const seen = await run('grep', ['-rlE', `${TOKEN}|${BASIC}`, directory]).catch((error: unknown) => error);
     assert.equal((seen as { code: number }).code, 1, 'grep finds nothing');
     assert.match(await readFile(join(directory, 'trace'), 'utf8'), /http:\/\/git-host\.internal/);
+  });
+
+  it('tells what was pushed: each ref with its ids, and what the host answered', async () => {
+    const { server, directory, git, pushes } = await inside({}, { conversation: 7 });
+    const app = join(directory, 'app');
+    await git(['clone', '-q', server.cloneUrl('acme/app'), 'app']);
+    const before = (await server.commitOf('acme/app', 'main'))?.id;
+    await git(['commit', '-q', '--allow-empty', '-m', 'One more'], app);
+    await git(['push', '-q', 'origin', 'HEAD:main', 'HEAD:refs/heads/new', ':feature'], app);
+    const after = (await server.commitOf('acme/app', 'main'))?.id;
+    assert.deepEqual(
+      pushes.map((push) => ({ ...push, refs: push.refs.toSorted((a, b) => (a.name < b.name ? -1 : 1)) })),
+      [
+        {
+          conversation: 7,
+          repository: 'acme/app',
+          refs: [
+            {
+              name: 'refs/heads/feature',
+              from: pushes[0]?.refs.find(({ to }) => to === null)?.from,
+              to: null,
+            },
+            { name: 'refs/heads/main', from: before, to: after },
+            { name: 'refs/heads/new', from: null, to: after },
+          ],
+          more: false,
+          status: 200,
+        },
+      ],
+    );
   });
 
   it('reads a public repository of the same host without the token', async () => {

@@ -10,6 +10,7 @@ import { forward } from './forward.ts';
 import type { GitFront } from './git-front.ts';
 import { GitHost } from './git-host.ts';
 import { headersToForward } from './headers.ts';
+import { type Push, PushReader } from './push.ts';
 import { refusalOf, refuse, refuseAndEnd, type Refusal } from './refusal.ts';
 import { absoluteTarget, tunnelTarget } from './target.ts';
 import { openTunnel } from './tunnel.ts';
@@ -25,6 +26,8 @@ export interface GatewayOptions {
   resolve?: Resolve;
   /** Told of refusals, without secrets; of the first hundred, since a program inside decides how many there are. */
   log?: (line: string) => void;
+  /** Told of each push to the front's repository when the host has answered, or did not. */
+  pushed?: (push: Push) => void;
 }
 
 export interface Gateway {
@@ -34,6 +37,8 @@ export interface Gateway {
 
 const CONNECTIONS = 256;
 const LOGGED_REFUSALS = 100;
+/** None goes untold, so there is an end to what a program inside can have told. */
+const PUSHES = 1_000;
 const HEAD_MS = 30_000;
 /** Of `sun_path` in `unix(7)`, without its final NUL; Node cuts a longer one silently or fails with EINVAL. */
 const SOCKET_PATH_BYTES = 107;
@@ -46,6 +51,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const sandbox: Egress = { policy, resolve };
   const git = front ? new GitHost(front, { sandbox, provider: { policy: frontPolicy, resolve } }) : null;
+  let pushes = 0;
+  const pushed = (push: Pick<Push, 'refs' | 'more' | 'status'>): void => {
+    pushes += 1;
+    options.pushed?.({
+      conversation: front?.conversation ?? null,
+      repository: front?.repository ?? '',
+      ...push,
+    });
+  };
   const closing = new AbortController();
   let forbidden = 0;
 
@@ -66,7 +80,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       tell(refusal);
       refuse(response, refusal);
     };
-    serve(git, sandbox, incoming, response, closing.signal).then(
+    const tellPush = pushes < PUSHES ? pushed : null;
+    serve(git, sandbox, { incoming, response, tellPush }, closing.signal).then(
       (refusal) => refusal && turnDown(refusal),
       (error: unknown) => turnDown(refusalOf(error)),
     );
@@ -106,12 +121,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
+interface Exchange {
+  incoming: IncomingMessage;
+  response: ServerResponse;
+  /** Null when there were too many pushes. */
+  tellPush: ((push: Pick<Push, 'refs' | 'more' | 'status'>) => void) | null;
+}
+
 /** Passes one request on and its answer back, or says why not. */
 async function serve(
   git: GitHost | null,
   sandbox: Egress,
-  incoming: IncomingMessage,
-  response: ServerResponse,
+  { incoming, response, tellPush }: Exchange,
   closing: AbortSignal,
 ): Promise<Refusal | null> {
   const raw = incoming.url ?? '';
@@ -136,7 +157,18 @@ async function serve(
   const outgoing = git.outgoing(incoming, route);
   if (!outgoing)
     return { status: 404, reason: 'this LFS address is no longer known: ask for the file again' };
-  const answer = await forward(incoming, outgoing, signal);
+  const push = isPush(incoming, outgoing.path) ? new PushReader(incoming.headers['content-encoding']) : null;
+  if (push && !tellPush) return { status: 403, reason: 'this sandbox has pushed too often' };
+  if (push) outgoing.tap = (chunk) => push.read(chunk);
+  let status: number | null = null;
+  let answer: IncomingMessage;
+  try {
+    answer = await forward(incoming, outgoing, signal);
+    status = answer.statusCode ?? null;
+  } finally {
+    const asked = push?.result();
+    if (asked) tellPush?.({ ...asked, status });
+  }
   const inside = await git.answer(answer, route);
   if ('reason' in inside) {
     answer.resume();
@@ -146,4 +178,8 @@ async function serve(
   if (inside.body === null) await pipeline(answer, response);
   else response.end(inside.body);
   return null;
+}
+
+function isPush({ method }: IncomingMessage, path: string): boolean {
+  return method === 'POST' && path.endsWith('/git-receive-pack');
 }

@@ -11,6 +11,8 @@ export interface GitFront {
   repository: string;
   /** Sent as Basic `username:token`; null for a public repository without a token. */
   credential: { username: string; token: Secret } | null;
+  /** The number of the conversation it is for: whose pushes these are. */
+  conversation?: number;
 }
 
 /** Where the proxy listens inside a sandbox; a relay brings each connection to the gateway's socket. */
