@@ -58,6 +58,10 @@ test('a lost sandbox is an observation with its reason', async () => {
   const answer = await shop.call(executeBash, { command: 'make' });
   assert.ok(isObservation(answer, 'run'));
   assert.match(answer.extras.metadata.suffix, /out of memory.*fresh one/);
+  shop.sandbox.exec_ = () => ({ kind: 'lost', reason: 'It was killed.', exitCode: -1 });
+  const again = await shop.call(executeBash, { command: 'make' });
+  assert.ok(isObservation(again, 'run'));
+  assert.match(again.extras.metadata.suffix, /It was killed\. The next/);
 });
 
 test('long output keeps its beginning and end, and says how much is missing', async () => {

@@ -125,7 +125,7 @@ function howItEnded(outcome: CommandOutcome, timeout: number): string {
     case 'interrupted':
       return 'The command was interrupted, because the conversation was stopped.';
     case 'lost':
-      return `The sandbox ended while the command ran: ${outcome.reason ?? 'no reason is known'}. The next command gets a fresh one: files in /workspace and the home directory are kept, running programs and /tmp are gone.`;
+      return `The sandbox ended while the command ran: ${(outcome.reason ?? 'no reason is known').replace(/\.$/, '')}. The next command gets a fresh one: files in /workspace and the home directory are kept, running programs and /tmp are gone.`;
     default:
       return `Exit code ${outcome.exitCode}, now in ${outcome.cwd}`;
   }

@@ -59,9 +59,9 @@ export class Confined {
     return found;
   }
 
-  /** SIGKILL to all of it. The first reason given is the one that is told; null leaves that to the caller. */
+  /** SIGKILL to all of it, unless it is ending already: then something else was the reason. Null: the caller tells. */
   kill(reason: string | null): void {
-    this.#cause ??= reason;
+    if (this.#ending === null) this.#cause = reason;
     void this.#end();
   }
 
