@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type Agent, startConversations, type TestConversations } from '../../test/support/conversations.ts';
+import {
+  type Agent,
+  NO_SANDBOX,
+  startConversations,
+  type TestConversations,
+} from '../../test/support/conversations.ts';
 import type { AgentContext } from '../agent/context.ts';
 import { action, agentMessage, observation, stateChanged, userMessage } from '../events/build.ts';
+import { ServiceError } from '../errors.ts';
 import type { Event, NewEvent } from '../events/event.ts';
+import type { SandboxProvider } from '../sandbox/sandbox.ts';
 
 /** Something a test waits for and lets happen. */
 function gate(): { opened: Promise<void>; open: () => void } {
@@ -206,6 +213,32 @@ describe('driving a conversation', () => {
     c.agent = counting;
     await c.service.start(c.principal, 'broken');
     await c.until('broken', (view) => view.agent_state === 'awaiting_user_input');
+  });
+
+  it('tries a start again that failed while the user said something', async () => {
+    const opening = gate();
+    const said = gate();
+    let opened = 0;
+    const refusing: SandboxProvider = {
+      ...NO_SANDBOX,
+      open: async () => {
+        opened += 1;
+        opening.open();
+        await said.opened;
+        throw new ServiceError('sandbox_unavailable', 'none to be had');
+      },
+    };
+    const other = await startConversations({ provider: refusing });
+    other.agent = () => assert.fail('nothing is prepared for the agent');
+    const body = { conversation_id: 'again', repository: 'acme/app', initial_user_msg: 'one' };
+    await other.service.create(other.principal, body);
+    await opening.opened;
+    await other.service.message(other.principal, 'again', { content: 'two' });
+    said.open();
+    await other.settled('again');
+    assert.equal((await other.service.get(other.principal, 'again')).status, 'ERROR');
+    assert.equal(opened, 2);
+    await other.close();
   });
 
   it('stores no secret that a user or an agent writes', async () => {

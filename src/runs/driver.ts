@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversationChange, Conversation } from '../conversations/store.ts';
 import type { ConversationStores } from '../conversations/ports.ts';
+import { awake } from '../conversations/waking.ts';
 import { errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { ConversationGone, Fenced } from '../events/log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Transact } from '../transact.ts';
+import { patient } from './patient.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
 /** How one stretch of driving ends: what changes on the row, what is said in the log, whether work is left. */
@@ -114,19 +116,25 @@ export class Driver {
         end = broken(row);
       }
       // Also when it was interrupted meanwhile: what was done is done, and a start need not do it again.
-      if ((await this.#end(row, end)) || signal.aborted) return;
+      if ((await this.#end(row, end, signal)) || signal.aborted) return;
       row = await read.conversations.get(row.key);
       if (row?.generation !== claimed.generation) return;
     }
   }
 
-  /** False when the user said something meanwhile. */
-  async #end({ key, generation }: Conversation, end: End): Promise<boolean> {
+  /** False when the user said something meanwhile: that wakes what has just ended, a failed start too. */
+  async #end({ key, generation }: Conversation, end: End, signal: AbortSignal): Promise<boolean> {
     try {
-      return await this.#options.transact(async ({ conversations, events }) => {
+      return await patient(
+        this.#options.transact,
+        signal,
+      )(async ({ conversations, events }) => {
         await events.append(key, end.events, generation);
         await conversations.change(key, end.change, generation);
-        return await conversations.release(key, generation, end);
+        if (await conversations.release(key, generation, end)) return true;
+        const row = await conversations.get(key);
+        if (row) await conversations.change(key, awake(row), generation);
+        return false;
       });
     } catch (error) {
       if (error instanceof Fenced || error instanceof ConversationGone) return true;

@@ -16,6 +16,7 @@ import type { Transact } from '../transact.ts';
 import { type CloneFailure, cloneRepository } from './clone.ts';
 import type { End, Stretch } from './driver.ts';
 import { RunJournal } from './journal.ts';
+import { patient } from './patient.ts';
 import type { Sandboxes } from './sandboxes.ts';
 import { sandboxWish, type Workplace, workplaceOf } from './workplace.ts';
 
@@ -45,8 +46,9 @@ interface Stand {
  * One stretch of driving: makes the workspace when it is not made yet, then lets the agent work until it waits, ends
  * or fails. What a start needs and what the agent does are told apart by the row: `prepared`, `unfinished`.
  */
-export function stretchWith(options: StretchOptions): Stretch {
+export function stretchWith(given: StretchOptions): Stretch {
   return async (row, signal) => {
+    const options = { ...given, transact: patient(given.transact, signal) };
     const settings = await options.snapshot(row.userId);
     const stand: Stand = {
       row,
