@@ -27,7 +27,9 @@ import { settingsRoutes } from './http/settings.ts';
 import { Subscriptions } from './live/subscriptions.ts';
 import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
+import { Metrics } from './observe/metrics.ts';
 import { Driver } from './runs/driver.ts';
+import { measuredAgent, measuredProvider, measuredStretch } from './runs/measured.ts';
 import { notePushes } from './runs/noted-pushes.ts';
 import { InProcessQueue } from './runs/queue.ts';
 import { Sandboxes } from './runs/sandboxes.ts';
@@ -54,10 +56,14 @@ const IDLE_AT_ONCE = 20;
 export async function build(config: Config, log: Logger): Promise<App> {
   prepareDataDirectory(config.dataDir);
   const lock = lockDataDirectory(config.dataDir);
+  const metrics = new Metrics();
   const storage = await openStorage(
     config.dataDir,
     (conversation, events) => subscriptions.publish(conversation, events),
-    { onAudited: (entry) => log.info({ audit: true, ...entry }, 'audit') },
+    {
+      onAudited: (entry) => log.info({ audit: true, ...entry }, 'audit'),
+      onMeasured: (batch) => metrics.committed(batch),
+    },
   );
   const subscriptions = new Subscriptions((conversation, range) =>
     storage.read.events.read(conversation, range),
@@ -66,6 +72,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
   const vault = await openVault({
     dataDir: config.dataDir,
     given: config.secretKey,
+    previous: config.previousSecretKey,
     sentinel: {
       get: (name) => read.meta.get(name),
       set: (name, value) => transact(({ meta }) => meta.set(name, value)),
@@ -94,7 +101,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
     note(push).catch((error: unknown) => log.error({ err: error }, 'a push was not noted'));
   });
   const sandboxes = new Sandboxes({
-    provider,
+    provider: measuredProvider(provider, metrics),
     directory: workspacesIn(config.dataDir),
     most: 2 * config.maxRunning.inAll,
   });
@@ -111,7 +118,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
       limits: config.sandbox.limits,
       snapshot: (userId) => settings.snapshot(userId),
       resolveModel: (model) => resolveModel(model, fetch),
-      runAgent,
+      runAgent: measuredAgent(runAgent, metrics),
       redactor: redactorOf,
       notify: (conversation, status) => subscriptions.notify(conversation, status),
     }),
@@ -136,11 +143,19 @@ export async function build(config: Config, log: Logger): Promise<App> {
     redactor: redactorFor,
   });
 
+  metrics.watch({
+    runsRunning: () => driver.running,
+    queueDepth: () => queue.waiting,
+    sandboxesOpen: () => sandboxes.size,
+    watchers: () => subscriptions.size,
+  });
+
   const server = await createHttpServer({
     auth,
     log,
     rateLimit: config.rateLimit,
     corsOrigins: config.corsOrigins,
+    metrics,
   });
   for (const routes of [
     loginRoutes(auth),

@@ -16,6 +16,8 @@ export interface Config {
   readonly sessionApiKey: Secret | null;
   /** 32 bytes in base64. */
   readonly secretKey: Secret | null;
+  /** The one before it, while what it sealed is sealed anew. */
+  readonly previousSecretKey: Secret | null;
   readonly sandbox: {
     readonly kind: 'auto' | 'bubblewrap' | 'unconfined' | 'none';
     readonly uidBase: number;
@@ -87,6 +89,10 @@ const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entr
 const isKeyOf32Bytes = (text: string): boolean =>
   /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, 'base64').length === 32;
 
+const keyOf32Bytes = z
+  .string()
+  .refine(isKeyOf32Bytes, 'must be 32 bytes in base64; "openssl rand -base64 32" makes such a key');
+
 const maxRunning = z
   .string()
   .regex(/^[0-9]{1,6}(,[0-9]{1,6})?$/, 'must be PER_USER,IN_ALL: 10,100')
@@ -116,11 +122,8 @@ export const VARIABLES = z.object({
   SESSION_API_KEY: optional(
     z.string().regex(/^[\u0021-\u007e]+$/, 'must be printable ASCII without spaces: it is sent in a header'),
   ),
-  PARLEY_SECRET_KEY: optional(
-    z
-      .string()
-      .refine(isKeyOf32Bytes, 'must be 32 bytes in base64; "openssl rand -base64 32" makes such a key'),
-  ),
+  PARLEY_SECRET_KEY: optional(keyOf32Bytes),
+  PARLEY_SECRET_KEY_PREVIOUS: optional(keyOf32Bytes),
   PARLEY_SANDBOX: variable(
     z.enum(SANDBOX_KINDS, { error: `must be one of ${SANDBOX_KINDS.join(', ')}` }),
     'auto',
@@ -221,8 +224,9 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     host: values.HOST,
     port: values.PORT,
     dataDir: absolute(values.PARLEY_DATA_DIR),
-    sessionApiKey: values.SESSION_API_KEY === undefined ? null : new Secret(values.SESSION_API_KEY),
-    secretKey: values.PARLEY_SECRET_KEY === undefined ? null : new Secret(values.PARLEY_SECRET_KEY),
+    sessionApiKey: secretOf(values.SESSION_API_KEY),
+    secretKey: secretOf(values.PARLEY_SECRET_KEY),
+    previousSecretKey: secretOf(values.PARLEY_SECRET_KEY_PREVIOUS),
     sandbox: Object.freeze({
       kind: values.PARLEY_SANDBOX,
       uidBase: values.PARLEY_SANDBOX_UID_BASE,
@@ -243,6 +247,10 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     logLevel: values.PARLEY_LOG_LEVEL,
     caFile: env['NODE_EXTRA_CA_CERTS'] || env['SSL_CERT_FILE'] || null,
   });
+}
+
+function secretOf(value: string | undefined): Secret | null {
+  return value === undefined ? null : new Secret(value);
 }
 
 function absolute(path: string): string {

@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError } from './start-error.ts';
 import { DATABASE_FILE } from './storage/storage.ts';
@@ -7,6 +7,9 @@ import { DATABASE_FILE } from './storage/storage.ts';
 export function workspacesIn(dataDir: string): string {
   return join(dataDir, 'workspaces');
 }
+
+/** Where a restore puts things before they are whole. */
+export const UNFINISHED_RESTORE = '.restore';
 
 /**
  * Makes the data directory when it is missing, and the database file so that only its owner reads it.
@@ -17,13 +20,21 @@ export function prepareDataDirectory(dataDir: string): void {
     // As root, sandboxes run under other users: they must be able to pass through to their workspace.
     mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    if (existsSync(join(dataDir, UNFINISHED_RESTORE))) throw unfinished(dataDir);
     // SQLite gives its other files the mode of this one.
     closeSync(openSync(join(dataDir, DATABASE_FILE), 'a', 0o600));
   } catch (error) {
+    if (error instanceof StartError) throw error;
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new StartError(
       `The data directory ${dataDir} cannot be written (${why}). Mend its permissions, or name another in PARLEY_DATA_DIR.`,
       { cause: error },
     );
   }
+}
+
+function unfinished(dataDir: string): StartError {
+  return new StartError(
+    `A restore into ${dataDir} did not come to its end. Empty the directory and restore again.`,
+  );
 }

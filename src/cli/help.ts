@@ -19,6 +19,11 @@ export const HELP = `parley: a self-hosted service for agent conversations
   parley audit [--user NAME] [--since 7d] [--json]
         Who did what, when: keys, log-ins, secrets, tokens, pushes, deletions. Never a value.
 
+  parley backup FILE [--without-key]
+        Writes all of the data directory into one file (.tar, .tar.gz, .tar.zst), while the server runs or not.
+  parley restore FILE
+        Puts a backup into an empty data directory.
+
   parley help
 
 Keys and users may be changed while the server runs. Both find the data by PARLEY_DATA_DIR;

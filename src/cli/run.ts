@@ -6,6 +6,7 @@ import { type Storage, openStorage } from '../storage/storage.ts';
 import { parseAudit } from './audit.ts';
 import { HELP } from './help.ts';
 import * as keys from './keys.ts';
+import { OPERATIONS } from './operation.ts';
 import { parse } from './options.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 import * as users from './users.ts';
@@ -40,7 +41,13 @@ export async function run(argv: readonly string[], { terminal, serve, env }: Env
       return 0;
     }
     if (first === 'serve') return await serve(serveOptions(argv.slice(1)));
-    const name = [`${first} ${second}`, first].find((words) => Object.hasOwn(COMMANDS, words));
+    const named = [`${first} ${second}`, first];
+    const operation = named.find((words) => Object.hasOwn(OPERATIONS, words));
+    if (operation !== undefined) {
+      const parsed = (await OPERATIONS[operation]?.())?.(argv.slice(operation === first ? 1 : 2));
+      return (await parsed?.({ terminal, env })) ?? 1;
+    }
+    const name = named.find((words) => Object.hasOwn(COMMANDS, words));
     const command = name === undefined ? undefined : COMMANDS[name];
     if (!command) throw new UsageError(`There is no command "${`${first} ${second}`.trim()}".`);
     await onStorage(command(argv.slice(name === first ? 1 : 2)), terminal, env);

@@ -7,6 +7,8 @@ import { type Binding, type Sealed, Vault, VaultError } from './vault.ts';
 
 /** The name of the key in the data directory, when it is not given from outside. */
 export const KEY_FILE = 'secret-key';
+/** The former key, while what it sealed is sealed anew with the one in {@link KEY_FILE}. */
+export const OLD_KEY_FILE = 'secret-key.old';
 
 const SENTINEL = 'vault-sentinel';
 const SENTINEL_BINDING: Binding = ['meta', '', SENTINEL, ''];
@@ -17,39 +19,70 @@ export interface SentinelStore {
   set(name: string, value: string): Promise<void>;
 }
 
+/** Where keys come from: given from outside, or else files of the data directory. */
+export interface KeySource {
+  dataDir: string;
+  given: Secret | null;
+  /** Beside `given`: the one before it. */
+  previous?: Secret | null;
+}
+
 /**
  * The vault over the key that is given, or the one in the data directory, which the first start makes. A sealed
  * sentinel in the database is opened to see that it is the key the stored secrets were sealed with.
  * @throws StartError when it is another key, or the key is gone; then nothing was written
  */
-export async function openVault(options: {
-  dataDir: string;
-  given: Secret | null;
-  sentinel: SentinelStore;
-}): Promise<Vault> {
+export async function openVault(options: KeySource & { sentinel: SentinelStore }): Promise<Vault> {
   const sealed = await options.sentinel.get(SENTINEL);
-  const path = join(options.dataDir, KEY_FILE);
-  const key = options.given
-    ? Buffer.from(options.given.unwrap(), 'base64')
-    : keyFromFile(path, sealed === undefined);
-  const vault = new Vault(key);
+  const vault = vaultOf(options, sealed === undefined);
   if (sealed === undefined) {
-    await options.sentinel.set(SENTINEL, vault.seal(new Secret(SENTINEL), SENTINEL_BINDING));
+    await sealSentinel(vault, options.sentinel);
     return vault;
   }
+  if (opensSentinel(vault, sealed)) return vault;
+  const source = options.given ? 'PARLEY_SECRET_KEY' : join(options.dataDir, KEY_FILE);
+  throw new StartError(
+    `The key in ${source} is not the one the stored secrets were sealed with. Nothing was changed. ` +
+      'Give the former key; without it the stored secrets are lost, and only a new data directory helps.',
+  );
+}
+
+/** Seals the sentinel with the vault's key: from then on no other key is taken for it. */
+export async function sealSentinel(vault: Vault, sentinel: SentinelStore): Promise<void> {
+  await sentinel.set(SENTINEL, vault.seal(new Secret(SENTINEL), SENTINEL_BINDING));
+}
+
+/**
+ * Whether the keys at hand open what the database with these `meta` holds; null where it has sealed nothing yet.
+ * Changes nothing. @throws StartError when there is no key, or one that is none
+ */
+export function keyFits(source: KeySource, meta: ReadonlyMap<string, string>): boolean | null {
+  const sealed = meta.get(SENTINEL);
+  return sealed === undefined ? null : opensSentinel(vaultOf(source, false), sealed);
+}
+
+function vaultOf({ dataDir, given, previous }: KeySource, mayMake: boolean): Vault {
+  if (given) return new Vault(keyOf(given), previous ? keyOf(previous) : null);
+  const old = readIfThere(join(dataDir, OLD_KEY_FILE));
+  return new Vault(
+    keyFromFile(join(dataDir, KEY_FILE), mayMake),
+    old === null ? null : parseKey(old, join(dataDir, OLD_KEY_FILE)),
+  );
+}
+
+function opensSentinel(vault: Vault, sealed: string): boolean {
   try {
-    // The row was written by the branch above, or is refused by the vault.
+    // Written by sealSentinel, or refused by the vault.
     vault.open(sealed as Sealed, SENTINEL_BINDING);
+    return true;
   } catch (error) {
-    if (!(error instanceof VaultError)) throw error;
-    const source = options.given ? 'PARLEY_SECRET_KEY' : path;
-    throw new StartError(
-      `The key in ${source} is not the one the stored secrets were sealed with. Nothing was changed. ` +
-        'Give the former key; without it the stored secrets are lost, and only a new data directory helps.',
-      { cause: error },
-    );
+    if (error instanceof VaultError) return false;
+    throw error;
   }
-  return vault;
+}
+
+function keyOf(text: Secret): Buffer {
+  return Buffer.from(text.unwrap(), 'base64');
 }
 
 function keyFromFile(path: string, mayMake: boolean): Buffer {
@@ -60,14 +93,18 @@ function keyFromFile(path: string, mayMake: boolean): Buffer {
         'Put the file back from a backup, or give its content as PARLEY_SECRET_KEY.',
     );
   }
-  const key = Buffer.from(text.trim(), 'base64');
-  if (key.length !== 32) {
-    throw new StartError(`The key file ${path} must hold 32 bytes in base64. Put it back from a backup.`);
-  }
-  return key;
+  return parseKey(text, path);
 }
 
-function readIfThere(path: string): string | null {
+/** @throws StartError when it is not 32 bytes in base64 */
+export function parseKey(text: string, path: string): Buffer {
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length === 32) return key;
+  throw new StartError(`The key file ${path} must hold 32 bytes in base64. Put it back from a backup.`);
+}
+
+/** The text of a key file, or null where there is none. @throws StartError when it cannot be read */
+export function readIfThere(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -82,20 +119,30 @@ function readIfThere(path: string): string | null {
 function makeKeyFile(path: string): string {
   const text = `${randomBytes(32).toString('base64')}\n`;
   const draft = `${path}.${process.pid}`;
-  const file = openSync(draft, 'wx', 0o600);
+  writeDurably(draft, text);
+  try {
+    linkSync(draft, path);
+  } finally {
+    rmSync(draft);
+  }
+  syncDirectory(dirname(path));
+  return text;
+}
+
+/** A file that was not there, readable by its owner alone, on disk when this returns. */
+export function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
   try {
     writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  try {
-    linkSync(draft, path);
-  } finally {
-    rmSync(draft);
-  }
-  const directory = openSync(dirname(path), 'r');
+}
+
+/** What was made, renamed and removed in a directory is so after a crash too. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
   fsyncSync(directory);
   closeSync(directory);
-  return text;
 }

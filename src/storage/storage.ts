@@ -46,6 +46,8 @@ export type OnCommitted = (conversation: number, events: readonly StoredEvent[])
 export interface StorageOptions {
   /** Told of committed entries of the audit log, in their order. */
   onAudited?: (entry: AuditEntry) => void;
+  /** Told of each commit, for the statistics. */
+  onMeasured?: (batch: { writes: number; seconds: number; ok: boolean }) => void;
 }
 
 /** Thrown when another process serves from the same folder. */
@@ -55,6 +57,8 @@ export class DataDirectoryInUse extends Error {
 
 /** The name of the database in the data directory. */
 export const DATABASE_FILE = 'parley.db';
+/** What a serving process holds a lock on. */
+export const LOCK_FILE = 'serving.lock';
 
 /**
  * Opens the database of a data directory, brought up to this release.
@@ -63,7 +67,7 @@ export const DATABASE_FILE = 'parley.db';
 export async function openStorage(
   dataDir: string,
   onCommitted: OnCommitted = () => {},
-  { onAudited = () => {} }: StorageOptions = {},
+  { onAudited = () => {}, onMeasured = () => {} }: StorageOptions = {},
 ): Promise<Storage> {
   const path = join(dataDir, DATABASE_FILE);
   const writing = openForWriting(path);
@@ -85,6 +89,7 @@ export async function openStorage(
   const commits = new GroupCommit(writing, {
     mark: () => pending.length,
     drop: (mark) => pending.splice(mark),
+    measured: onMeasured,
     publish: () => {
       const committed = pending;
       pending = [];
@@ -142,7 +147,7 @@ function storesOn(
  * however it ends. @throws DataDirectoryInUse
  */
 export function lockDataDirectory(dataDir: string): { release(): void } {
-  const lock = new DatabaseSync(join(dataDir, 'serving.lock'), { timeout: 0 });
+  const lock = new DatabaseSync(join(dataDir, LOCK_FILE), { timeout: 0 });
   try {
     lock.exec('pragma locking_mode = exclusive; begin exclusive;');
   } catch (cause) {

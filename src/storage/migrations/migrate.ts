@@ -9,6 +9,11 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-audit': { up: audit },
 };
 
+/** Whether this release has that migration. */
+export function isKnownMigration(name: string): boolean {
+  return Object.hasOwn(MIGRATIONS, name);
+}
+
 /** Thrown when the database was written by a later release; nothing was changed. */
 export class DatabaseTooNew extends Error {
   override readonly name = 'DatabaseTooNew';
@@ -34,7 +39,7 @@ async function refuseLaterRelease(db: Kysely<unknown>): Promise<void> {
     .selectFrom('kysely_migration')
     .select('name')
     .execute();
-  const unknown = done.filter(({ name }) => !Object.hasOwn(MIGRATIONS, name)).map(({ name }) => name);
+  const unknown = done.filter(({ name }) => !isKnownMigration(name)).map(({ name }) => name);
   if (unknown.length === 0) return;
   throw new DatabaseTooNew(
     `The database was written by a later release of Parley (it has ${unknown.join(', ')}, which this one does not know). ` +
