@@ -20,6 +20,13 @@ const CLONE_MS = 15 * 60 * 1000;
 const CHECKOUT_MS = 2 * 60 * 1000;
 
 /**
+ * Where the conversation's branch began: a push moves the branch's remote counterpart, but not this. An empty
+ * repository has no commit to name.
+ */
+export const START_REF = 'refs/parley/start';
+const NOTE_START = `{ ! git rev-parse --quiet --verify HEAD >/dev/null || git update-ref ${START_REF} HEAD; }`;
+
+/**
  * Clones into the workspace, from inside the sandbox: git never runs over a workspace outside of it. What an
  * interrupted attempt left is removed first.
  */
@@ -35,10 +42,10 @@ export async function cloneRepository(sandbox: Sandbox, options: CloneOptions): 
   const checkout = branch.made
     ? `git checkout --quiet -b ${quote(branch.name)}`
     : `git checkout --quiet ${quote(branch.name)} --`;
-  const checked = await sandbox.exec(`cd -- ${quote(sandbox.root)}/${folder} && LC_ALL=C ${checkout}`, {
-    timeoutMs: CHECKOUT_MS,
-    signal,
-  });
+  const checked = await sandbox.exec(
+    `cd -- ${quote(sandbox.root)}/${folder} && LC_ALL=C ${checkout} && ${NOTE_START}`,
+    { timeoutMs: CHECKOUT_MS, signal },
+  );
   if (checked.kind === 'exited' && checked.exitCode === 0) return { ok: true };
   return { ok: false, ...checkoutFailure(checked, options) };
 }

@@ -86,7 +86,10 @@ export function runAction(
   };
 }
 
-export async function runCommand(action: ActionEvent<'run'>, bench: Bench): Promise<Result> {
+export async function runCommand(
+  action: ActionEvent<'run'>,
+  bench: Pick<Bench, 'sandbox' | 'signal'>,
+): Promise<Result> {
   const { command, stdin, hidden } = action.args;
   if (command.includes('\0')) {
     return wrong('The command has a NUL character, which no shell takes.');

@@ -1,0 +1,52 @@
+import type { AgentContext, AgentOutcome } from '../agent/context.ts';
+import type { Conversation } from '../conversations/store.ts';
+import type { ConversationStores } from '../conversations/ports.ts';
+import type { StatusUpdate } from '../live/subscriptions.ts';
+import type { ModelSettings } from '../model/resolve.ts';
+import type { RunModel } from '../model/run-model.ts';
+import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
+import type { Transact } from '../transact.ts';
+import { RunJournal } from './journal.ts';
+import type { Sandboxes } from './sandboxes.ts';
+import { sandboxWish, type Workplace } from './workplace.ts';
+
+export interface StretchOptions {
+  read: ConversationStores;
+  transact: Transact<ConversationStores>;
+  vault: Vault;
+  sandboxes: Sandboxes;
+  limits: SandboxLimits;
+  snapshot: (userId: string) => Promise<RunSettings>;
+  resolveModel: (settings: ModelSettings) => RunModel;
+  runAgent: (context: AgentContext) => Promise<AgentOutcome>;
+  redactor: (settings: RunSettings) => (text: string) => string;
+  notify: (conversation: number, status: StatusUpdate) => void;
+}
+
+/** What one stretch holds: the row as it was claimed, and the settings as they were then. */
+export interface Stand {
+  row: Conversation;
+  settings: RunSettings;
+  redact: (text: string) => string;
+  workplace: Workplace | null;
+  signal: AbortSignal;
+}
+
+export function journalOf({ read, transact }: StretchOptions, { row, redact }: Stand): RunJournal {
+  return new RunJournal({ conversation: row.key, generation: row.generation, read, transact, redact });
+}
+
+/** The sandbox the agent works in. @throws ServiceError sandbox_unavailable */
+export function openSandbox(options: StretchOptions, stand: Stand): Promise<Sandbox> {
+  const { row, settings, workplace, signal } = stand;
+  return options.sandboxes.open(row.key, sandboxWish(settings, workplace, options.limits), signal);
+}
+
+/** As {@link openSandbox}, with a workspace that can be written to, whatever agent works in it later. */
+export function openToPrepare(options: StretchOptions, stand: Stand): Promise<Sandbox> {
+  const { row, settings, workplace, signal } = stand;
+  const wish = { ...sandboxWish(settings, workplace, options.limits), readOnlyWorkspace: false };
+  return options.sandboxes.open(row.key, wish, signal);
+}
