@@ -1,6 +1,6 @@
 /**
- * Sends the same POST over as many connections as asked, each one at a time, for some seconds, and prints what came
- * of it as JSON. A program of its own, so that it shares no event loop with what it measures; plain sockets, so that
+ * Sends POSTs of the bodies on its standard input, a JSON list, in turn, over as many connections as asked, each one
+ * at a time, for some seconds, and prints what came of it as JSON. A program of its own, so that it shares no event loop with what it measures; plain sockets, so that
  * it costs little beside it.
  */
 import { connect } from 'node:net';
@@ -29,11 +29,15 @@ const required = (name: keyof typeof values): string => {
   return value;
 };
 
-const body = Buffer.from(await text(process.stdin));
-const head =
-  `POST ${required('path')} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
-  `X-Session-API-Key: ${required('key')}\r\nContent-Length: ${body.length}\r\n\r\n`;
-const request = Buffer.concat([Buffer.from(head), body]);
+const bodies: unknown[] = JSON.parse(await text(process.stdin));
+const requests = bodies.map((body) => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const head =
+    `POST ${required('path')} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
+    `X-Session-API-Key: ${required('key')}\r\nContent-Length: ${bytes.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), bytes]);
+});
+let next = 0;
 const latencies: number[] = [];
 const until = performance.now() + Number(required('seconds')) * 1000;
 
@@ -58,7 +62,8 @@ function sendUntilDone(): Promise<void> {
     let sent = 0;
     const send = () => {
       sent = performance.now();
-      socket.write(request);
+      socket.write(requests[next % requests.length] ?? '');
+      next += 1;
     };
     socket.setEncoding('latin1');
     socket.on('connect', send);

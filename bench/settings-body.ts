@@ -1,5 +1,5 @@
 /** A settings body with all of its 25 members given, as a user with some servers, tokens and secrets sends it. */
-export const SETTINGS_BODY = {
+const FIRST = {
   language: 'en',
   agent: 'CodeActAgent',
   max_iterations: 250,
@@ -41,3 +41,40 @@ export const SETTINGS_BODY = {
   git_user_name: 'Ann Example',
   git_user_email: 'ann@example.com',
 };
+
+/** How many different bodies there are, and how many of them send all secrets: programs do, each time they start. */
+const BODIES = 32;
+const EACH_WITH_SECRETS = 4;
+
+/**
+ * Bodies that are sent in turn: each changes some plain members. A page sends back what it has read, where secrets are
+ * null; every fourth comes from a program that sends its secrets again; and in one of all the model's key is another.
+ */
+export const SETTINGS_BODIES: readonly unknown[] = Array.from({ length: BODIES }, (_, n) => {
+  const plain = { ...FIRST, max_iterations: 100 + n, confirmation_mode: n % 2 === 0, max_budget_per_task: n };
+  if (n % EACH_WITH_SECRETS !== 0) return fromPage(plain);
+  return n === 0 ? { ...plain, llm_api_key: 'sk-fedcba9876543210fedcba9876543210' } : plain;
+});
+
+function fromPage({ secrets_store, mcp_config, ...plain }: typeof FIRST) {
+  const withoutKey = ({ url }: { url: string }) => ({ url, api_key: null });
+  return {
+    ...plain,
+    llm_api_key: null,
+    search_api_key: null,
+    sandbox_api_key: null,
+    secrets_store: {
+      provider_tokens: allNull(secrets_store.provider_tokens),
+      custom_secrets: allNull(secrets_store.custom_secrets),
+    },
+    mcp_config: {
+      sse_servers: mcp_config.sse_servers.map(withoutKey),
+      stdio_servers: mcp_config.stdio_servers.map((server) => ({ ...server, env: allNull(server.env) })),
+      shttp_servers: mcp_config.shttp_servers.map(withoutKey),
+    },
+  };
+}
+
+function allNull(members: object) {
+  return Object.fromEntries(Object.keys(members).map((name) => [name, null]));
+}

@@ -5,7 +5,7 @@ import type { LoadResult } from './load.ts';
 import { median } from './median.ts';
 import { freePort, runProgram, ServerProgram } from './program.ts';
 import type { Row } from './row.ts';
-import { SETTINGS_BODY } from './settings-body.ts';
+import { SETTINGS_BODIES } from './settings-body.ts';
 
 const ROUNDS = 5;
 const SECONDS = 3;
@@ -65,5 +65,5 @@ async function load(port: number, seconds: number): Promise<LoadResult> {
     seconds,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  return JSON.parse(await runProgram(['bench/load.ts', ...args], JSON.stringify(SETTINGS_BODY)));
+  return JSON.parse(await runProgram(['bench/load.ts', ...args], JSON.stringify(SETTINGS_BODIES)));
 }
