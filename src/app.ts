@@ -110,18 +110,21 @@ export async function build(config: Config, log: Logger): Promise<App> {
     transact,
     sandboxes,
     log,
-    stretch: stretchWith({
-      read,
-      transact,
-      vault,
-      sandboxes,
-      limits: config.sandbox.limits,
-      snapshot: (userId) => settings.snapshot(userId),
-      resolveModel: (model) => resolveModel(model, fetch),
-      runAgent: measuredAgent(runAgent, metrics),
-      redactor: redactorOf,
-      notify: (conversation, status) => subscriptions.notify(conversation, status),
-    }),
+    stretch: measuredStretch(
+      stretchWith({
+        read,
+        transact,
+        vault,
+        sandboxes,
+        limits: config.sandbox.limits,
+        snapshot: (userId) => settings.snapshot(userId),
+        resolveModel: (model) => resolveModel(model, fetch),
+        runAgent: measuredAgent(runAgent, metrics),
+        redactor: redactorOf,
+        notify: (conversation, status) => subscriptions.notify(conversation, status),
+      }),
+      metrics,
+    ),
   });
   const queue = new InProcessQueue((key) => driver.drive(key), {
     perUser: config.maxRunning.perUser,

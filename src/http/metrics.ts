@@ -1,24 +1,24 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { isLoopback } from '../config.ts';
-import { Metrics } from '../observe/metrics.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { principalOf } from './auth.ts';
 
 /** Measures every answer from here on, and gives the numbers at `/metrics`: on loopback to anyone, else with a key. */
-export function measureRequests(server: FastifyInstance, auth: Authenticator): void {
-  const metrics = new Metrics();
-  server.decorate('metrics', metrics);
+export function measureRequests(server: FastifyInstance, auth: Authenticator, metrics: Metrics): void {
   server.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(none)';
     metrics.request(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
     done();
   });
-  server.addHook('onClose', (_server, done) => {
-    metrics.close();
-    done();
-  });
   server.get('/metrics', { config: { open: true }, logLevel: 'warn' }, async (request, reply) => {
-    if (!isLoopback(request.ip.replace(/^::ffff:/, ''))) await principalOf(request, auth);
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(metrics.text());
+    if (!isOnThisMachine(request)) await principalOf(request, auth);
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics.text());
   });
+}
+
+/** A proxy is here, but who asks through it is not, whether or not it says so in the one header that is believed. */
+function isOnThisMachine({ socket, headers }: FastifyRequest): boolean {
+  const passedOn = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers);
+  return !passedOn && isLoopback(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
 }

@@ -1,6 +1,5 @@
 import type { FastifyPluginCallbackZod } from 'fastify-type-provider-zod';
 import type { Principal } from '../auth/principal.ts';
-import type { Metrics } from '../observe/metrics.ts';
 
 /** The routes of one resource: each a schema, a call of a service and a reply. */
 export type Routes = FastifyPluginCallbackZod;
@@ -13,7 +12,6 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** When the last request with a key was answered, on the clock of `performance.now()`. */
     activity: { at: number };
-    metrics: Metrics;
   }
   interface FastifyContextConfig {
     /** The route needs no key. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { maxHeaderSize } from 'node:http';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -10,6 +11,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import { principalOf } from './auth.ts';
 import { allowOrigins } from './cors.ts';
 import { docsRoutes } from './docs.ts';
@@ -28,6 +30,7 @@ export interface HttpOptions {
   rateLimit: number;
   /** Origins of other pages that may call. */
   corsOrigins: readonly string[];
+  metrics: Metrics;
 }
 
 /** The largest body, but for the routes that say otherwise by `bodyLimit`. */
@@ -49,7 +52,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     requestTimeout: REQUEST_TIMEOUT_MS,
     // A proxy on this machine may say who it speaks for; nobody else is believed.
     trustProxy: 'loopback',
-    routerOptions: { maxParamLength: 500 },
+    // Longer than a path can be: whatever stands in one is looked up, and is as unknown as any other.
+    routerOptions: { maxParamLength: maxHeaderSize },
     forceCloseConnections: 'idle',
     // While it stops, what comes over open connections is still answered; they end after that.
     return503OnClosing: false,
@@ -69,7 +73,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   admit(server, options, routes);
   logRequests(server);
   endStreamsOnClose(server);
-  measureRequests(server, options.auth);
+  measureRequests(server, options.auth, options.metrics);
   await describeRoutes(server);
   await server.register(docsRoutes);
   return server;

@@ -63,6 +63,13 @@ export class Subscriptions {
     for (const conversation of this.#byConversation.keys()) this.end(conversation);
   }
 
+  /** How many there are in all. */
+  get size(): number {
+    let size = 0;
+    for (const all of this.#byConversation.values()) size += all.size;
+    return size;
+  }
+
   watchers(conversation: number): number {
     return this.#byConversation.get(conversation)?.size ?? 0;
   }

@@ -48,6 +48,13 @@ export class InProcessQueue implements RunQueue {
     this.#handOut();
   }
 
+  /** How many wait for their turn. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const keys of this.#waiting.values()) waiting += keys.size;
+    return waiting;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#waiting.clear();

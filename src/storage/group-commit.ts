@@ -17,6 +17,8 @@ export interface BatchObserver {
   drop(mark: number): void;
   /** The batch is on disk. */
   publish(): void;
+  /** For the statistics: how long it took, and whether it is on disk. */
+  measured?(batch: { writes: number; seconds: number; ok: boolean }): void;
 }
 
 /** Milliseconds writes wait for another process's lock before they fail, and between two tries for it. */
@@ -94,6 +96,9 @@ export class GroupCommit {
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { savepoint, rollbackOne, release, commit } = this.#statements;
+    const began = performance.now();
+    const measured = (ok: boolean): void =>
+      this.#observer.measured?.({ writes: batch.length, seconds: (performance.now() - began) / 1000, ok });
     const done: { waiting: Waiting; value: unknown }[] = [];
     const refused: { waiting: Waiting; reason: unknown }[] = [];
     try {
@@ -115,10 +120,12 @@ export class GroupCommit {
     } catch (reason) {
       this.#observer.drop(0);
       this.#rollback();
+      measured(false);
       const failure = unavailable(reason);
       for (const { reject } of batch) reject(failure);
       return;
     }
+    measured(true);
     for (const { waiting, value } of done) waiting.resolve(value);
     for (const { waiting, reason } of refused) waiting.reject(reason);
     this.#observer.publish();

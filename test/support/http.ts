@@ -8,6 +8,7 @@ import { Authenticator } from '../../src/auth/authenticator.ts';
 import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import { type HttpOptions, createHttpServer } from '../../src/http/server.ts';
 import type { Routes } from '../../src/http/routes.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
 import { type Storage, openStorage } from '../../src/storage/storage.ts';
 
 /** A real server on a free port of loopback, over a database of its own in a temporary folder. */
@@ -61,7 +62,14 @@ export async function startHttp(
       return { key: key.unwrap(), userId: user.id };
     });
   const { key, userId } = await addUser('default');
-  const server = await createHttpServer({ auth, log, rateLimit: 0, corsOrigins: [], ...options });
+  const server = await createHttpServer({
+    auth,
+    log,
+    rateLimit: 0,
+    corsOrigins: [],
+    metrics: new Metrics(),
+    ...options,
+  });
   for (const plugin of routes(storage, { auth, dataDir })) await server.register(plugin);
   await server.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
