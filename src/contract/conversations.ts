@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { mcpConfig } from './mcp.ts';
-import { providerName } from './providers.ts';
-import { line, text } from './text.ts';
+import { strictMcpConfig } from './mcp.ts';
+import { PROVIDERS, providerName } from './providers.ts';
+import { cleared, line, text } from './text.ts';
 
 export const TASK_TYPES = [
   'MERGE_CONFLICTS',
@@ -55,9 +55,14 @@ export const suggestedTask = z.strictObject({
 });
 export type SuggestedTask = z.output<typeof suggestedTask>;
 
+/** `""` is "not given", as null is. */
+const maybeProvider = z
+  .union([providerName, cleared], { error: `must be one of ${PROVIDERS.join(', ')}` })
+  .nullish();
+
 export const createMicroagent = z.strictObject({
   repo: repository,
-  git_provider: providerName.nullish(),
+  git_provider: maybeProvider,
   title: line(1_000).nullish(),
 });
 
@@ -71,7 +76,7 @@ export const conversationBody = z.strictObject({
     .union([repository, z.literal('')], { error: 'must be owner/name' })
     .nullish()
     .describe('The repository to work on.'),
-  git_provider: providerName.nullish().describe('Where the repository lives.'),
+  git_provider: maybeProvider.describe('Where the repository lives.'),
   selected_branch: branch.nullish().describe('The branch to check out; without it a new one is made.'),
   initial_user_msg: text(LARGE_BODY).nullish().describe('The first message.'),
   image_urls: z.array(imageUrl).max(100).nullish().describe('Images of the first message.'),
@@ -79,7 +84,7 @@ export const conversationBody = z.strictObject({
   suggested_task: suggestedTask.nullish().describe('A task found at a provider.'),
   create_microagent: createMicroagent.nullish().describe('Write a microagent for a repository.'),
   conversation_instructions: text(200_000).nullish().describe('Told to the agent in every run.'),
-  mcp_config: mcpConfig.nullish().describe("Added to the user's MCP servers for this conversation."),
+  mcp_config: strictMcpConfig.nullish().describe("Added to the user's MCP servers for this conversation."),
   conversation_id: z
     .union([conversationId, z.literal('')], { error: 'must be 1 to 100 letters, digits, "_" or "-"' })
     .nullish()

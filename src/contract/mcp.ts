@@ -1,59 +1,69 @@
 import { z } from 'zod';
 import { httpUrl, line, secretLine, secretText, text, variableName } from './text.ts';
 
-const server = z.object({
+/** A server reached over HTTP. */
+const remote = z.object({
   url: httpUrl(),
   api_key: secretLine().nullish(),
   timeout: z.int().min(1).max(3600).nullish().describe('Seconds one call may take.'),
 });
 
-/**
- * A server reached over HTTP: `{url, api_key}`, or the bare URL. Of a union the usual form comes first, here and
- * below: a form that does not fit costs more than one that does.
- */
-const httpServer = z.union([server, httpUrl().transform((url): z.output<typeof server> => ({ url }))]);
-
 /** A server that is a program in the sandbox. */
-const stdioServer = z.object({
+const program = z.object({
   name: line(255).regex(/^[A-Za-z0-9_-]+$/, 'must consist of letters, digits, "_" and "-"'),
   command: line(1_000).min(1, 'must not be empty'),
   args: z.array(text(10_000)).max(200).nullish(),
   env: z.record(variableName(), secretText().nullable()).nullish(),
 });
 
-function unique<T>(of: (server: T) => string, what: string) {
-  return (servers: T[], context: z.RefinementCtx<T[]>): void => {
-    const seen = new Set<string>();
-    for (const [index, entry] of servers.entries()) {
-      if (seen.has(of(entry))) {
-        context.addIssue({
-          code: 'custom',
-          path: [index, what],
-          message: 'stands twice',
-          params: { type: 'duplicate' },
-        });
-      }
-      seen.add(of(entry));
-    }
-  };
+/** At most 100 servers, no two of the same `member`. */
+function servers<T>(one: z.ZodType<T>, member: 'url' | 'name') {
+  return z
+    .array(one)
+    .max(100)
+    .superRefine(
+      (entries, context) => {
+        const seen = new Set<unknown>();
+        for (const [index, entry] of entries.entries()) {
+          const value = typeof entry === 'object' && entry !== null ? Reflect.get(entry, member) : undefined;
+          if (typeof value === 'string' && seen.has(value)) {
+            context.addIssue({
+              code: 'custom',
+              path: [index, member],
+              message: 'stands twice',
+              params: { type: 'duplicate' },
+            });
+          }
+          seen.add(value);
+        }
+      },
+      // Also when an entry is wrong, whatever it then is: every offending member is named at once.
+      { when: ({ value }) => Array.isArray(value) },
+    );
 }
 
-const httpServers = z
-  .array(httpServer)
-  .max(100)
-  .superRefine(unique((s) => s.url, 'url'));
+/**
+ * Reached over HTTP: `{url, api_key}`, or the bare URL. Of a union the usual form comes first, here and below: a form
+ * that does not fit costs more than one that does.
+ */
+const remotes = (one: z.ZodType<z.output<typeof remote>>) =>
+  servers(z.union([one, httpUrl().transform((url): z.output<typeof remote> => ({ url }))]), 'url').nullish();
+const programs = (one: z.ZodType<z.output<typeof program>>) => servers(one, 'name').nullish();
 
 /** MCP servers. A list that is given replaces the stored one; one that is omitted or null stays. */
 export const mcpConfig = z.object({
-  sse_servers: httpServers.nullish(),
-  stdio_servers: z
-    .array(stdioServer)
-    .max(100)
-    .superRefine(unique((s) => s.name, 'name'))
-    .nullish(),
-  shttp_servers: httpServers.nullish(),
+  sse_servers: remotes(remote),
+  stdio_servers: programs(program),
+  shttp_servers: remotes(remote),
 });
 export type McpConfig = z.output<typeof mcpConfig>;
+
+/** The same, for a body whose unknown members are refused. */
+export const strictMcpConfig = z.strictObject({
+  sse_servers: remotes(remote.strict()),
+  stdio_servers: programs(program.strict()),
+  shttp_servers: remotes(remote.strict()),
+});
 
 /** The same as a client reads it back: every secret is null. */
 export const mcpConfigView = z.object({

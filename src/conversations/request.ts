@@ -77,7 +77,7 @@ export function workplace(request: ConversationRequest): {
   const { suggested_task: task, create_microagent: microagent } = request;
   return {
     repository: request.repository || (task?.repo ?? microagent?.repo ?? null),
-    provider: request.git_provider ?? task?.git_provider ?? microagent?.git_provider ?? null,
+    provider: request.git_provider || (task?.git_provider ?? (microagent?.git_provider || null)),
     branch: request.selected_branch || null,
     trigger: task ? 'suggested_task' : microagent ? 'microagent_management' : 'gui',
   };

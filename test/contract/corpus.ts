@@ -70,6 +70,12 @@ export const MCP_CASES: readonly Case[] = [
   rejected('half a second', sse({ ...server, timeout: 0.5 }), `${AT_SSE}.timeout wrong_type`),
   rejected('the same URL twice', sse(server, server), 'body.mcp_config.sse_servers.1.url duplicate'),
   rejected(
+    'a wrong server beside the same URL twice',
+    sse(server, { url: 7 }, server),
+    'body.mcp_config.sse_servers.1.url wrong_type',
+    'body.mcp_config.sse_servers.2.url duplicate',
+  ),
+  rejected(
     'the same name twice',
     { mcp_config: { stdio_servers: [program, program] } },
     'body.mcp_config.stdio_servers.1.name duplicate',
@@ -309,6 +315,7 @@ export const CONVERSATION_CASES: readonly Case[] = [
   ].map((name) => accepted(`null for ${name}`, { [name]: null })),
   ...[
     'repository',
+    'git_provider',
     'selected_branch',
     'initial_user_msg',
     'replay_json',
@@ -382,6 +389,22 @@ export const CONVERSATION_CASES: readonly Case[] = [
     'an unknown member of a microagent',
     { create_microagent: { repo: 'a/b', name: 'x' } },
     'body.create_microagent.name extra_forbidden',
+  ),
+  accepted('"" for what a microagent may leave out', {
+    create_microagent: { repo: 'a/b', git_provider: '', title: '' },
+  }),
+  rejected(
+    'unknown members of an MCP config',
+    {
+      mcp_config: {
+        bogus: 1,
+        sse_servers: [{ ...server, more: 1 }],
+        stdio_servers: [{ ...program, more: 1 }],
+      },
+    },
+    `${AT_SSE}.more extra_forbidden`,
+    `${AT_STDIO}.more extra_forbidden`,
+    'body.mcp_config.bogus extra_forbidden',
   ),
   accepted('an id', { conversation_id: 'My_conversation-1' }),
   ...['a/b', 'a b', '../a', 'x'.repeat(101)].map((id) =>
