@@ -117,6 +117,12 @@ describe('the HTTP server', () => {
     assert.deepEqual([status, p.code], [404, 'not_found']);
   });
 
+  test('a name in a path may be as long as a path: it is looked up like any other, with a key', async () => {
+    const path = `/api/things/${'a'.repeat(9_000)}`;
+    assert.equal((await problem('GET', path, { key: null })).status, 401);
+    assert.equal((await http.request('GET', path)).status, 200);
+  });
+
   test('HEAD answers as GET does, without a body', async () => {
     const { status, text } = await http.request('HEAD', '/open');
     assert.deepEqual([status, text], [200, '']);
