@@ -1,14 +1,16 @@
 import { DatabaseSync } from 'node:sqlite';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Kysely } from 'kysely';
 import type { AuditEntry, AuditStore } from '../audit/audit.ts';
 import type { KeyStore } from '../auth/store.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { EventLog, StoredEvent } from '../events/log.ts';
 import type { SettingsStore } from '../settings/store.ts';
+import { StartError } from '../start-error.ts';
 import type { Transact } from '../transact.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrations/migrate.ts';
+import { BUSY, isDiskFull, resultCode } from './result-code.ts';
 import type { Schema } from './schema.ts';
 import { openForReading, openForWriting, sqliteDialect } from './sqlite.ts';
 import { SqlAuditStore } from './stores/audit.ts';
@@ -62,23 +64,14 @@ export const LOCK_FILE = 'serving.lock';
 
 /**
  * Opens the database of a data directory, brought up to this release.
- * @throws DatabaseTooNew before anything is changed
+ * @throws DatabaseTooNew, StartError before anything is changed
  */
 export async function openStorage(
   dataDir: string,
   onCommitted: OnCommitted = () => {},
   { onAudited = () => {}, onMeasured = () => {} }: StorageOptions = {},
 ): Promise<Storage> {
-  const path = join(dataDir, DATABASE_FILE);
-  const writing = openForWriting(path);
-  const writer = new Kysely<Schema>({ dialect: sqliteDialect(writing) });
-  try {
-    await migrate(writer as Kysely<unknown>);
-  } catch (error) {
-    await writer.destroy();
-    throw error;
-  }
-  const reader = new Kysely<Schema>({ dialect: sqliteDialect(openForReading(path)) });
+  const { writing, writer, reader } = await openBoth(join(dataDir, DATABASE_FILE));
 
   /** What is to be told once the batch is on disk. */
   let pending: (() => void)[] = [];
@@ -105,6 +98,26 @@ export async function openStorage(
       await writer.destroy();
     },
   };
+}
+
+/** @throws StartError when there is no room: SQLite keeps files beside the database that it makes when it opens it */
+async function openBoth(
+  path: string,
+): Promise<{ writing: DatabaseSync; writer: Kysely<Schema>; reader: Kysely<Schema> }> {
+  let writer: Kysely<Schema> | undefined;
+  try {
+    const writing = openForWriting(path);
+    writer = new Kysely<Schema>({ dialect: sqliteDialect(writing) });
+    await migrate(writer as Kysely<unknown>);
+    return { writing, writer, reader: new Kysely<Schema>({ dialect: sqliteDialect(openForReading(path)) }) };
+  } catch (cause) {
+    await writer?.destroy();
+    if (!isDiskFull(cause)) throw cause;
+    throw new StartError(
+      `The disk of ${dirname(path)} is full: the database cannot be opened. Free some space, then start again.`,
+      { cause },
+    );
+  }
 }
 
 /** A listener that throws is a fault of ours, to be seen as one; but the write it hears of is stored, and others follow. */
@@ -149,9 +162,11 @@ function storesOn(
 export function lockDataDirectory(dataDir: string): { release(): void } {
   const lock = new DatabaseSync(join(dataDir, LOCK_FILE), { timeout: 0 });
   try {
-    lock.exec('pragma locking_mode = exclusive; begin exclusive;');
+    // A journal in a file would need room, and stay behind after a kill.
+    lock.exec('pragma journal_mode = memory; pragma locking_mode = exclusive; begin exclusive;');
   } catch (cause) {
     lock.close();
+    if (resultCode(cause) !== BUSY) throw cause;
     throw new DataDirectoryInUse(
       `Another Parley serves from ${dataDir}. Stop it, or give this one a PARLEY_DATA_DIR of its own.`,
       { cause },
