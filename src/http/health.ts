@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
 import { version } from '../observe/version.ts';
 import type { SandboxReport } from '../sandbox/sandbox.ts';
 import type { Routes } from './routes.ts';
@@ -53,7 +54,8 @@ export function healthRoutes({ dataDir, sandbox, storageWorks }: HealthOptions):
         () => ({ ok: true, reason: '' }),
         (error: unknown) => {
           server.log.error({ err: error }, 'the storage check failed');
-          return { ok: false, reason: 'The database cannot be written; the log says why.' };
+          const reason = error instanceof ServiceError ? error.message : 'The database cannot be written.';
+          return { ok: false, reason };
         },
       ),
     );
