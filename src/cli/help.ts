@@ -24,6 +24,9 @@ export const HELP = `parley: a self-hosted service for agent conversations
   parley restore FILE
         Puts a backup into an empty data directory.
 
+  parley secrets rotate [--key-file NEW]
+        Seals all stored secrets anew with another key, while no server runs.
+
   parley help
 
 Keys and users may be changed while the server runs. Both find the data by PARLEY_DATA_DIR;

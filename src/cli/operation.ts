@@ -9,5 +9,6 @@ export type Operation = (context: {
 /** By its words; each is loaded when it is called. */
 export const OPERATIONS: Readonly<Record<string, () => Promise<(args: readonly string[]) => Operation>>> = {
   backup: async () => (await import('./backup.ts')).parseBackup,
+  'secrets rotate': async () => (await import('./rotate.ts')).parseRotate,
   restore: async () => (await import('./backup.ts')).parseRestore,
 };

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Secret } from '../secrets/secret.ts';
-import type { Vault } from '../secrets/vault.ts';
+import type { Binding, Vault } from '../secrets/vault.ts';
 import type { BoundSecret } from './store.ts';
 
 /** Seals and opens the secrets of one user, each for its path and destination. */
@@ -30,7 +30,7 @@ export class Seals {
     return {
       seal: (path, secret, destination) => this.#seal(userId, path, secret, destination),
       open: (path, { sealed, destination }) =>
-        this.#vault.open(sealed, ['settings', userId, path, destination]),
+        this.#vault.open(sealed, settingsBinding(userId, path, destination)),
     };
   }
 
@@ -43,11 +43,16 @@ export class Seals {
     );
     const known = this.#sealed.get(digest);
     if (known) return known;
-    const sealed = this.#vault.seal(secret, ['settings', userId, path, destination]);
+    const sealed = this.#vault.seal(secret, settingsBinding(userId, path, destination));
     const bound = { sealed, destination };
     const [oldest] = this.#sealed.keys();
     if (this.#sealed.size >= REMEMBERED && oldest !== undefined) this.#sealed.delete(oldest);
     this.#sealed.set(digest, bound);
     return bound;
   }
+}
+
+/** What a secret of the settings is bound to. */
+export function settingsBinding(userId: string, path: string, destination: string): Binding {
+  return ['settings', userId, path, destination];
 }
