@@ -70,26 +70,68 @@ export const conversationId = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, "_" or "-"');
 
+/** A JSON array of events, or an object with such an array as `trajectory`. */
+function isReplay(text: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const events =
+      typeof parsed === 'object' && parsed !== null && 'trajectory' in parsed ? parsed.trajectory : parsed;
+    return (
+      Array.isArray(events) &&
+      events.every((event) => typeof event === 'object' && event !== null && !Array.isArray(event))
+    );
+  } catch {
+    return false;
+  }
+}
+
+const replay = text(LARGE_BODY).refine(
+  (value) => value === '' || isReplay(value),
+  'must be a JSON array of events, or an object with such an array as "trajectory"',
+);
+
+/** A replay brings its own messages. `""` and `[]` are "not given". */
+const NOT_BESIDE_A_REPLAY = ['initial_user_msg', 'image_urls', 'suggested_task'] as const;
+
+type Given = Partial<Record<'replay_json' | (typeof NOT_BESIDE_A_REPLAY)[number], unknown>>;
+
+function nothingBesideAReplay(body: Given, context: z.RefinementCtx): void {
+  if (!isGiven(body.replay_json)) return;
+  for (const member of NOT_BESIDE_A_REPLAY) {
+    if (!isGiven(body[member])) continue;
+    context.addIssue({ code: 'custom', path: [member], message: 'cannot be given with replay_json' });
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return (
+    value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
+  );
+}
+
 /** Body of `POST /api/conversations`. Every member is optional; an unknown one is refused. */
-export const conversationBody = z.strictObject({
-  repository: z
-    .union([repository, z.literal('')], { error: 'must be owner/name' })
-    .nullish()
-    .describe('The repository to work on.'),
-  git_provider: maybeProvider.describe('Where the repository lives.'),
-  selected_branch: branch.nullish().describe('The branch to check out; without it a new one is made.'),
-  initial_user_msg: text(LARGE_BODY).nullish().describe('The first message.'),
-  image_urls: z.array(imageUrl).max(100).nullish().describe('Images of the first message.'),
-  replay_json: text(LARGE_BODY).nullish().describe('Recorded events to run again: a JSON array as a string.'),
-  suggested_task: suggestedTask.nullish().describe('A task found at a provider.'),
-  create_microagent: createMicroagent.nullish().describe('Write a microagent for a repository.'),
-  conversation_instructions: text(200_000).nullish().describe('Told to the agent in every run.'),
-  mcp_config: strictMcpConfig.nullish().describe("Added to the user's MCP servers for this conversation."),
-  conversation_id: z
-    .union([conversationId, z.literal('')], { error: 'must be 1 to 100 letters, digits, "_" or "-"' })
-    .nullish()
-    .describe('An id of your own: the same request can then be repeated safely.'),
-});
+export const conversationBody = z
+  .strictObject({
+    repository: z
+      .union([repository, z.literal('')], { error: 'must be owner/name' })
+      .nullish()
+      .describe('The repository to work on.'),
+    git_provider: maybeProvider.describe('Where the repository lives.'),
+    selected_branch: branch.nullish().describe('The branch to check out; without it a new one is made.'),
+    initial_user_msg: text(LARGE_BODY).nullish().describe('The first message.'),
+    image_urls: z.array(imageUrl).max(100).nullish().describe('Images of the first message.'),
+    replay_json: replay.nullish().describe('Recorded events to run again: a JSON array as a string.'),
+    suggested_task: suggestedTask.nullish().describe('A task found at a provider.'),
+    create_microagent: createMicroagent.nullish().describe('Write a microagent for a repository.'),
+    conversation_instructions: text(200_000).nullish().describe('Told to the agent in every run.'),
+    mcp_config: strictMcpConfig.nullish().describe("Added to the user's MCP servers for this conversation."),
+    conversation_id: z
+      .union([conversationId, z.literal('')], { error: 'must be 1 to 100 letters, digits, "_" or "-"' })
+      .nullish()
+      .describe('An id of your own: the same request can then be repeated safely.'),
+  })
+  // Also when another member is wrong: all are named at once.
+  .superRefine(nothingBesideAReplay, { when: ({ value }) => typeof value === 'object' && value !== null });
 export type ConversationBody = z.output<typeof conversationBody>;
 
 export const CONVERSATION_STATUSES = ['STARTING', 'RUNNING', 'STOPPED', 'ERROR'] as const;

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import type { ConversationPorts } from './ports.ts';
-import { canonicalRequest, checkRequest, requestBinding, workplace } from './request.ts';
+import { canonicalRequest, requestBinding, workplace } from './request.ts';
 import { say, wake } from './waking.ts';
 
 /** How many conversations of one user may wait for their turn. */
@@ -20,7 +20,7 @@ export interface ConversationReply {
 /**
  * Creates a conversation, or joins the one that has the id: an equal request appends nothing, another one appends
  * its message; either starts it when it is stopped. Durable when it resolves; the start is not awaited.
- * @throws ServiceError invalid_request, queue_full
+ * @throws ServiceError queue_full
  */
 export async function createOrJoin(
   ports: ConversationPorts,
@@ -28,7 +28,6 @@ export async function createOrJoin(
   body: ConversationBody,
   idempotencyKey?: string,
 ): Promise<ConversationReply> {
-  checkRequest(body);
   const { vault, transact, opening } = ports;
   const redact = await ports.redactor(userId);
   const request = canonicalRequest(body);

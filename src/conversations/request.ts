@@ -1,6 +1,5 @@
 import { type ConversationBody, conversationBody } from '../contract/conversations.ts';
 import type { ProviderName } from '../contract/providers.ts';
-import { type MemberError, ServiceError } from '../errors.ts';
 import { Secret } from '../secrets/secret.ts';
 
 /** A creation request with what is not given left out, so that two spellings of the same request are equal. */
@@ -30,41 +29,6 @@ function canonical(value: unknown): unknown {
     .filter(([, member]) => member !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(members);
-}
-
-/** What the members of a request say together. @throws ServiceError invalid_request naming each that does not fit */
-export function checkRequest(body: ConversationBody): void {
-  const errors: MemberError[] = [];
-  if (body.replay_json) {
-    if (!isReplay(body.replay_json)) {
-      errors.push({
-        loc: ['body', 'replay_json'],
-        msg: 'must be a JSON array of events, or an object with such an array as "trajectory"',
-        type: 'value_error',
-      });
-    }
-    for (const member of ['initial_user_msg', 'image_urls', 'suggested_task'] as const) {
-      if (canonical(body[member]) === undefined) continue;
-      errors.push({ loc: ['body', member], msg: 'cannot be given with replay_json', type: 'value_error' });
-    }
-  }
-  if (errors.length > 0) {
-    throw new ServiceError('invalid_request', 'The replay cannot be used like this.', { errors });
-  }
-}
-
-function isReplay(text: string): boolean {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    const events =
-      typeof parsed === 'object' && parsed !== null && 'trajectory' in parsed ? parsed.trajectory : parsed;
-    return (
-      Array.isArray(events) &&
-      events.every((event) => typeof event === 'object' && event !== null && !Array.isArray(event))
-    );
-  } catch {
-    return false;
-  }
 }
 
 /** Where the conversation works: the repository that was asked for, else that of its task. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import { Secret } from '../secrets/secret.ts';
-import { canonicalRequest, checkRequest, storedRequest, workplace } from './request.ts';
+import { canonicalRequest, storedRequest, workplace } from './request.ts';
 
 const messages = async (c: TestConversations, id: string): Promise<string[]> =>
   (await c.events(id)).flatMap((event) =>
@@ -113,22 +113,6 @@ describe('a creation request', () => {
       '{"mcp_config":{"shttp_servers":[{"api_key":"mcp-key-1","url":"https://mcp.example/x"}]},"repository":"acme/app"}',
     );
     assert.equal(storedRequest(text).mcp_config?.shttp_servers?.[0]?.api_key?.unwrap(), 'mcp-key-1');
-  });
-
-  it('names each member that does not go with a replay', () => {
-    assert.throws(
-      () => checkRequest({ replay_json: '[]', initial_user_msg: 'x', image_urls: ['data:image/x'] }),
-      {
-        errors: [
-          { loc: ['body', 'initial_user_msg'], msg: 'cannot be given with replay_json', type: 'value_error' },
-          { loc: ['body', 'image_urls'], msg: 'cannot be given with replay_json', type: 'value_error' },
-        ],
-      },
-    );
-    for (const replay_json of ['{', '{}', '1', '[1]', '{"trajectory":1}', 'null']) {
-      assert.throws(() => checkRequest({ replay_json }), { code: 'invalid_request' }, replay_json);
-    }
-    checkRequest({ replay_json: '{"trajectory":[{"action":"message"}]}' });
   });
 
   it('works where its task says, unless it names a repository itself', () => {

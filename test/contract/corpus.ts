@@ -376,6 +376,29 @@ export const CONVERSATION_CASES: readonly Case[] = [
     'body.suggested_task.issue_number wrong_type',
   ),
   rejected('an unknown member of a task', suggested({ more: 1 }), 'body.suggested_task.more extra_forbidden'),
+  ...['[]', '[{"action":"message"}]', '{"trajectory":[{"action":"message"}]}'].map((replay_json) =>
+    accepted(`the replay ${replay_json}`, { replay_json, initial_user_msg: '', image_urls: [] }),
+  ),
+  ...['{', '{}', '1', '[1]', '[[]]', '{"trajectory":1}', 'null'].map((replay_json) =>
+    rejected(`the replay ${replay_json}`, { replay_json }, 'body.replay_json not_valid'),
+  ),
+  rejected(
+    'a replay beside a message, images and a task, with faults elsewhere',
+    {
+      replay_json: '[]',
+      initial_user_msg: 'x',
+      image_urls: [7],
+      suggested_task: task,
+      repository: 7,
+      bogus: 1,
+    },
+    'body.repository not_allowed',
+    'body.image_urls.0 wrong_type',
+    'body.bogus extra_forbidden',
+    'body.initial_user_msg not_valid',
+    'body.image_urls not_valid',
+    'body.suggested_task not_valid',
+  ),
   accepted('a microagent', { create_microagent: { repo: 'acme/app' } }),
   accepted('a microagent with all', {
     create_microagent: { repo: 'a/b', git_provider: 'gitlab', title: 'x' },
