@@ -45,7 +45,7 @@ async function fill(keys: KeySource): Promise<void> {
   for (const name of USERS) {
     const { id: userId } = await storage.transact(({ keys }) => ensureUser(keys, name));
     const actor = { userId, userName: name, keyId: 'none' };
-    await settings.store(actor, {
+    await settings.patch(actor, {
       llm_model: 'openai/x',
       llm_api_key: new Secret(`the model key of ${name}`),
       secrets_store: {

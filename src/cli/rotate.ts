@@ -43,7 +43,8 @@ export function parseRotate(args: readonly string[]): Operation {
 
 async function sealAnew(keys: KeySource, tell: Tell): Promise<void> {
   const { dataDir } = keys;
-  const { read, transact, close } = await openStorage(dataDir);
+  const storage = await openStorage(dataDir);
+  const { read, transact } = storage;
   try {
     const sentinel: SentinelStore = {
       get: (name) => read.meta.get(name),
@@ -59,7 +60,7 @@ async function sealAnew(keys: KeySource, tell: Tell): Promise<void> {
     });
     await sealSentinel(vault, sentinel);
   } finally {
-    await close();
+    await storage.close();
   }
   tell('Nothing is sealed with the old key any more.');
 }
