@@ -23,8 +23,10 @@ import { optionsRoutes } from './http/options.ts';
 import { providersRoutes } from './http/providers.ts';
 import { secretsRoutes } from './http/secrets.ts';
 import { createHttpServer } from './http/server.ts';
+import { settingsCheckRoutes } from './http/settings-check.ts';
 import { settingsRoutes } from './http/settings.ts';
 import { Subscriptions } from './live/subscriptions.ts';
+import { checkModel } from './model/check.ts';
 import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -168,6 +170,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
       storageWorks: () => storageWorks(storage),
     }),
     settingsRoutes(settings),
+    settingsCheckRoutes(settings, (model, signal) => checkModel(model, fetch, signal)),
     secretsRoutes(settings),
     providersRoutes(settings),
     optionsRoutes(async () => (await import('./model/price.ts')).listModels()),
@@ -205,7 +208,8 @@ export async function build(config: Config, log: Logger): Promise<App> {
         { signal: timers.signal, failed },
       );
       await conversations.finishRemovals().catch(failed);
-      await sweep.recover();
+      // What a full disk does not let through now, the sweep takes up later.
+      await sweep.recover().catch(failed);
       return url;
     },
     close: async () => {

@@ -3,13 +3,16 @@ import type { Principal } from '../auth/principal.ts';
 import type { SecretChange, SecretList, NewSecret } from '../contract/secrets.ts';
 import type { ProviderTokensBody, TokenStatus } from '../contract/providers.ts';
 import type { SettingsBody, SettingsPatch, SettingsView } from '../contract/settings.ts';
+import type { SettingsCheckBody } from '../contract/settings-check.ts';
 import { ServiceError } from '../errors.ts';
+import type { ModelSettings } from '../model/resolve.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Transact } from '../transact.ts';
 import { refusalFact, secretFacts } from './audited.ts';
 import { addSecret, changeSecret, removeSecret } from './custom-secrets.ts';
 import { EMPTY_DOCUMENT, type SettingsDocument } from './document.ts';
 import { mergeSettings, replaceSettings } from './merge-settings.ts';
+import { modelToCheck } from './model-to-check.ts';
 import { askProviders, mergeProviderTokens, refusedProviders, statusesOf } from './provider-tokens.ts';
 import { type RunSettings, runSettingsOf } from './run-settings.ts';
 import { SecretDraft } from './secret-draft.ts';
@@ -78,6 +81,18 @@ export class SettingsService {
   async snapshot(userId: string): Promise<RunSettings> {
     const { document, secrets } = await load(this.#read, userId);
     return runSettingsOf(document, secrets, this.#seals.of(userId));
+  }
+
+  /** The model a check asks about; see {@link modelToCheck}. Nothing is stored. */
+  async modelToCheck(userId: string, body: SettingsCheckBody): Promise<ModelSettings> {
+    const { document, secrets } = await load(this.#read, userId);
+    const key = secrets['llm_api_key'];
+    const seals = this.#seals.of(userId);
+    return modelToCheck(
+      body,
+      document.members ?? {},
+      key ? { destination: key.destination, open: () => seals.open('llm_api_key', key) } : null,
+    );
   }
 
   /**

@@ -190,6 +190,7 @@ describe('the routes', () => {
   /** Method and path → the status of success. */
   const ROUTES: Record<string, string> = {
     'POST /api/settings': '200',
+    'POST /api/settings/check': '200',
     'PATCH /api/settings': '200',
     'GET /api/settings': '200',
     'GET /api/secrets': '200',
