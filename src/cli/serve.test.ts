@@ -111,13 +111,15 @@ describe('serve', () => {
     assert.match(second.notes, /^parley: Another Parley serves from /);
   });
 
-  test('a port in use is said', async () => {
+  test('a port in use is said; the key that was made is shown all the same', async () => {
     const holder = createServer();
     await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
     try {
       const program = start({}, '--port', String((holder.address() as AddressInfo).port));
       assert.equal(await program.exited, 1);
-      assert.match(program.notes, /^parley: The address is in use .*\n$/);
+      assert.match(program.notes, /\nparley: The address is in use .*\n$/);
+      const key = readFileSync(join(dataDir, 'session-api-key'), 'utf8').trim();
+      assert.ok(program.notes.includes(key));
     } finally {
       holder.close();
     }

@@ -31,9 +31,10 @@ export async function serve(config: Config, build: Build, terminal: Terminal): P
   }
   const app = await build(config, log);
   try {
+    // Also when it then cannot listen: the next start finds the key in its file, and shows none.
+    if (app.newKey) announce(app.newKey, terminal);
     const url = await app.listen();
     terminal.note(`Parley serves at ${url}`);
-    if (app.newKey) announce(app.newKey, terminal);
     const signal = await stopped;
     log.info({ signal }, 'stopping');
   } finally {
