@@ -124,6 +124,10 @@ export async function build(config: Config, log: Logger): Promise<App> {
         runAgent: measuredAgent(runAgent, metrics),
         redactor: redactorOf,
         notify: (conversation, status) => subscriptions.notify(conversation, status),
+        timeouts: {
+          modelMs: config.timeouts.modelSeconds * 1000,
+          runMs: config.timeouts.runSeconds * 1000,
+        },
       }),
       metrics,
     ),

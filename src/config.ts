@@ -31,6 +31,8 @@ export interface Config {
   /** How many conversations are driven at once. */
   readonly maxRunning: { readonly perUser: number; readonly inAll: number };
   readonly idleStopSeconds: number;
+  /** Wall-clock limits: of one call of a model, and of one run. */
+  readonly timeouts: { readonly modelSeconds: number; readonly runSeconds: number };
   readonly corsOrigins: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** The machine's certificate authorities, for programs in sandboxes; null for their own defaults. */
@@ -53,6 +55,9 @@ function integer(min: number, max: number) {
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be an integer from ${min} to ${max}`);
 }
+
+/** A timer of Node's holds a little more than 24 days. */
+const MAX_TIMER_SECONDS = 2_000_000;
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
 
@@ -146,6 +151,8 @@ export const VARIABLES = z.object({
   PARLEY_RATE_LIMIT: variable(integer(0, 1_000_000), '100'),
   PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
   PARLEY_IDLE_STOP_SECONDS: variable(integer(1, 31_536_000), '3600'),
+  PARLEY_MODEL_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '1800'),
+  PARLEY_RUN_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '86400'),
   PERMITTED_CORS_ORIGINS: variable(list('origins (https://page.example)', isOrigin), ''),
   PARLEY_LOG_LEVEL: variable(
     z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
@@ -243,6 +250,10 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     rateLimit: values.PARLEY_RATE_LIMIT,
     maxRunning: Object.freeze(values.PARLEY_MAX_RUNNING),
     idleStopSeconds: values.PARLEY_IDLE_STOP_SECONDS,
+    timeouts: Object.freeze({
+      modelSeconds: values.PARLEY_MODEL_TIMEOUT_SECONDS,
+      runSeconds: values.PARLEY_RUN_TIMEOUT_SECONDS,
+    }),
     corsOrigins: Object.freeze(values.PERMITTED_CORS_ORIGINS),
     logLevel: values.PARLEY_LOG_LEVEL,
     caFile: env['NODE_EXTRA_CA_CERTS'] || env['SSL_CERT_FILE'] || null,

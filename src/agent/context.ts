@@ -32,6 +32,8 @@ export interface AgentContext {
   sandbox(): Promise<Sandbox>;
   /** Tells who watches; not logged. `id` is one of V0's STATUS$ names. */
   notify(status: { type: 'info' | 'error'; id: string; message: string }): void;
+  /** How long one call of the model, and the whole run, may take. Milliseconds; the model's own default, and no limit, when not given. */
+  timeouts?: { modelMs: number; runMs: number };
   /** Aborted when the run is to end at once: stopped, deleted, or the service ends. */
   signal: AbortSignal;
 }

@@ -48,3 +48,15 @@ export function sandboxFailed(detail: string): Failure {
     hint: 'See /ready for what the sandbox lacks, then send a message or start again.',
   };
 }
+
+export function timedOut(): Failure {
+  const message = 'The agent worked longer without its user than the operator of this service allows.';
+  return {
+    state: 'error',
+    reason: message,
+    runtimeStatus: 'STATUS$ERROR',
+    code: 'run_timed_out',
+    message,
+    hint: 'Look at what is done so far, then send a message to go on. PARLEY_RUN_TIMEOUT_SECONDS is the limit.',
+  };
+}

@@ -1,3 +1,4 @@
+import { deadlinesOf } from '../model/deadline.ts';
 import { contextWindow } from '../model/price.ts';
 import { modelStepWithRetries, type Retries } from '../model/retries.ts';
 import type { ModelOutcome } from '../model/step.ts';
@@ -25,13 +26,14 @@ export class FittedModel {
   }
 
   async ask(system: string, history: readonly Unit[]): Promise<ModelOutcome> {
-    const { model, signal } = this.#context;
+    const { model, signal, timeouts } = this.#context;
+    const deadlines = timeouts ? { deadlines: deadlinesOf(timeouts.modelMs) } : {};
     const tools = toolSet(this.#tools);
     for (let halvings = 0; ; halvings += 1) {
       const limit = this.#limit(system);
       const messages = messagesShown(history, limit);
       const outcome = await modelStepWithRetries(
-        { model, system, messages, tools, signal },
+        { model, system, messages, tools, signal, ...deadlines },
         { onRetry: this.#retrying },
       );
       if (outcome.ok || outcome.failure.kind !== 'context_length' || halvings === MAX_HALVINGS)

@@ -8,12 +8,15 @@ import {
   type LlmMetrics,
   type ToolCallMetadata,
 } from '../events/event.ts';
+import { isWarning } from './stuck.ts';
 import { contextTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
 
 /** What the model sees in one piece or not at all. */
 export type Unit =
   | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
   | { kind: 'said'; text: string }
+  /** What we tell the model ourselves. */
+  | { kind: 'told'; text: string }
   | { kind: 'step'; text: string; calls: Call[] };
 
 interface Call {
@@ -96,6 +99,8 @@ export class History {
       if (event.cause === this.openRecall) this.openRecall = null;
       const unit = this.units.findLast(({ kind }) => kind === 'user');
       if (unit?.kind === 'user') unit.context = contextTold(event.extras);
+    } else if (isWarning(event)) {
+      this.units.push({ kind: 'told', text: event.content });
     } else if (event.cause === undefined) {
       if (event.tool_call_metadata) this.#called(event.tool_call_metadata).result = resultTold(event);
     } else {
@@ -141,6 +146,8 @@ export function messagesOf(unit: Unit, note: string | null = null): ModelMessage
       return [userTold(unit.messages, [unit.context, note])];
     case 'said':
       return [{ role: 'assistant', content: unit.text }];
+    case 'told':
+      return [{ role: 'user', content: unit.text }];
     default:
       return stepTold(unit);
   }

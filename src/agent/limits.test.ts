@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { userMessage } from '../events/build.ts';
 import { isObservation } from '../events/event.ts';
 import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
 
@@ -55,4 +56,25 @@ test('a model without a known price is refused while a budget is set, and used w
   assert.match(reason(stage), /price of the model test\/scripted is not known/);
   assert.equal(stage.model.prompts.length, 0);
   assert.deepEqual(await stage.run(), { kind: 'finished' });
+});
+
+test('a run that takes too long is ended: its command is interrupted, what is open is answered, a message goes on', async () => {
+  const stage = new Stage([{ calls: [bash('long'), bash('never')] }, { calls: [finish()] }]);
+  stage.sandbox.exec_ = async (_, { signal }) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    return { kind: 'interrupted', exitCode: 130 };
+  };
+  const outcome = await stage.run({ timeouts: { modelMs: 60_000, runMs: 50 } });
+  assert.ok(outcome.kind === 'failed' && outcome.code === 'run_timed_out');
+  assert.deepEqual(stage.sandbox.commands, ['long']);
+  assert.deepEqual(stage.story().slice(-3), ['→ run', '→ error', 'state error']);
+  assert.equal(stage.log.open.size, 0);
+  stage.log.append([userMessage('Go on.')]);
+  assert.deepEqual(await stage.run({ timeouts: { modelMs: 60_000, runMs: 60_000 } }), { kind: 'finished' });
+});
+
+test('a run that takes too long while the model answers is ended', async () => {
+  const stage = new Stage([{ calls: [finish()], meanwhile: () => new Promise(() => {}) }]);
+  const outcome = await stage.run({ timeouts: { modelMs: 60_000, runMs: 20 } });
+  assert.ok(outcome.kind === 'failed' && outcome.code === 'run_timed_out');
 });

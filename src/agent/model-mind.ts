@@ -8,6 +8,7 @@ import { systemPrompt } from './prompts/system.ts';
 import { recorded } from './record.ts';
 import type { RunLog } from './run-log.ts';
 import { Spending } from './spending.ts';
+import { stuck, warning } from './stuck.ts';
 import { TOOLBOX, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -39,10 +40,14 @@ export class ModelMind implements Mind {
     };
   }
 
-  async decide({ history }: RunLog, iterations: number): Promise<Decision> {
+  async decide(log: RunLog, iterations: number): Promise<Decision> {
+    const { history } = log;
     this.#spending ??= new Spending(this.#context, history.metrics);
     const limit = limitReached(this.#context, { iterations, cost: this.#spending.cost });
     if (limit) return { ok: false, failure: limit };
+    const { verdict } = log.stuck;
+    if (verdict === 'stuck') return { ok: false, failure: stuck() };
+    if (verdict === 'repeats') await log.append([warning()]);
     // As the log has it: cleaned of secrets that the user's own instructions may name.
     const outcome = await this.#model.ask(history.system ?? '', history.units);
     if (!outcome.ok) return { ok: false, failure: modelFailed(outcome.failure) };

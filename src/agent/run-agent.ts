@@ -1,5 +1,7 @@
 import { ConversationGone, Fenced } from '../events/log.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
+import { timedOut } from './failure.ts';
+import type { Mind } from './mind.ts';
 import { Run } from './run.ts';
 import { SelfCheckMind } from './self-check.ts';
 import { ModelMind } from './model-mind.ts';
@@ -11,13 +13,28 @@ import { ModelMind } from './model-mind.ts';
  * Everything it knows it has from the log, so a run that takes over after a crash goes on as the one before would.
  * @throws what the journal throws, but for the two that say that another one drives
  */
-export async function runAgent(context: AgentContext): Promise<AgentOutcome> {
+export async function runAgent(given: AgentContext): Promise<AgentOutcome> {
+  const { signal, timeouts } = given;
+  const late = timeouts ? AbortSignal.timeout(timeouts.runMs) : null;
+  const context = late ? { ...given, signal: AbortSignal.any([signal, late]) } : given;
   try {
-    const mind = context.agent === 'DummyAgent' ? new SelfCheckMind(context) : new ModelMind(context);
-    return await new Run(context, mind).drive();
+    return await drive(new Run(context, mindOf(context)), late);
   } catch (error) {
     if (error instanceof Fenced || error instanceof ConversationGone) return { kind: 'aborted' };
-    if (context.signal.aborted) return { kind: 'aborted' };
+    if (signal.aborted) return { kind: 'aborted' };
     throw error;
   }
+}
+
+async function drive(run: Run, late: AbortSignal | null): Promise<AgentOutcome> {
+  try {
+    return await run.drive();
+  } catch (error) {
+    if (!late?.aborted || error !== late.reason) throw error;
+    return await run.giveUp(timedOut());
+  }
+}
+
+function mindOf(context: AgentContext): Mind {
+  return context.agent === 'DummyAgent' ? new SelfCheckMind(context) : new ModelMind(context);
 }

@@ -1,6 +1,7 @@
 import type { Event, NewEvent } from '../events/event.ts';
 import { History } from './history.ts';
 import type { Journal } from './journal.ts';
+import { StuckWatch } from './stuck.ts';
 import { EditMemory } from './tools/edit-memory.ts';
 import { TaskMemory } from './tools/task-tracker.ts';
 
@@ -14,6 +15,7 @@ export class RunLog {
   readonly history = new History();
   readonly edits = new EditMemory();
   readonly tasks = new TaskMemory();
+  readonly stuck = new StuckWatch();
   readonly #journal: Journal;
   #next = 0;
 
@@ -59,5 +61,6 @@ export class RunLog {
     this.history.add(event);
     this.edits.add(event);
     this.tasks.add(event);
+    this.stuck.add(event);
   }
 }

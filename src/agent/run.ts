@@ -41,6 +41,20 @@ export class Run {
     }
   }
 
+  /** Ends the run from outside its steps. What is open is answered, so that no later run does it. */
+  async giveUp(failure: Failure): Promise<AgentOutcome> {
+    const open = await this.#context.journal.openActions();
+    const answers = open
+      .filter(({ state }) => state !== 'awaiting')
+      .map(({ eventId: id, state }) =>
+        state === 'started'
+          ? unknownOutcome(id)
+          : errorObservation(failure.message, NOT_EXECUTED, { cause: id }),
+      );
+    if (answers.length > 0) await this.#log.answer(answers);
+    return await this.#fail(failure);
+  }
+
   /** What a former run left open. An outcome when there is nothing more to do. */
   async #settle(): Promise<AgentOutcome | null> {
     const { journal } = this.#context;

@@ -65,13 +65,13 @@ export function tokensOf(unit: Unit): number {
   if (counted !== undefined) return counted;
   const tokens = count(unit);
   const whole =
-    unit.kind === 'step' ? unit.calls.every(({ result }) => result !== null) : unit.kind === 'said';
+    unit.kind === 'step' ? unit.calls.every(({ result }) => result !== null) : unit.kind !== 'user';
   if (whole) known.set(unit, tokens);
   return tokens;
 }
 
 function count(unit: Unit): number {
-  if (unit.kind === 'said') return tokensOfText(unit.text);
+  if (unit.kind === 'said' || unit.kind === 'told') return tokensOfText(unit.text);
   if (unit.kind === 'user') {
     const texts = unit.messages.map(({ args }) => tokensOfText(args.content));
     const images = unit.messages.flatMap(({ args }) => args.image_urls ?? []).length;

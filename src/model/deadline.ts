@@ -5,7 +5,13 @@ export interface Deadlines {
   total: number;
 }
 
-export const DEADLINES: Deadlines = { idle: 300_000, total: 1_800_000 };
+const IDLE_MS = 300_000;
+export const DEADLINES: Deadlines = deadlinesOf(1_800_000);
+
+/** The deadlines of calls that may take `total` milliseconds. */
+export function deadlinesOf(total: number): Deadlines {
+  return { idle: Math.min(IDLE_MS, total), total };
+}
 
 /** Aborts `signal` when the whole takes too long, or when nobody calls `sign()` for too long. */
 export class Deadline implements Disposable {

@@ -74,7 +74,7 @@ function factsOf(error: unknown): Facts {
   const shape = record(error);
   const data = record(shape['data']);
   const inner = { ...record(data['error']), ...record(record(data['response'])['error']) };
-  const message = typeof shape['message'] === 'string' ? shape['message'] : String(error);
+  const message = saidBy(error);
   const named = [shape['type'], shape['code'], inner['type'], inner['code'], inner['status'], message];
   const status = shape['statusCode'];
   const marks = [...named, shape['responseBody']].filter((mark) => typeof mark === 'string');
@@ -134,6 +134,14 @@ function retryAfter(headers: Record<string, unknown>): number | null {
   if (Number(text) >= 0) return Number(text) * 1000;
   const date = Date.parse(text);
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
+}
+
+/** What happened to a connection stands in the innermost cause; what stands around it says only that something did. */
+function saidBy(error: unknown): string {
+  const message = record(error)['message'];
+  const said = typeof message === 'string' ? message : String(error);
+  const innermost = causes(error).at(-1)?.message ?? said;
+  return innermost === '' || said.includes(innermost) ? said : `${said}: ${innermost}`;
 }
 
 function causes(error: unknown): Error[] {

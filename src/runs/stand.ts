@@ -23,6 +23,7 @@ export interface StretchOptions {
   runAgent: (context: AgentContext) => Promise<AgentOutcome>;
   redactor: (settings: RunSettings) => (text: string) => string;
   notify: (conversation: number, status: StatusUpdate) => void;
+  timeouts: NonNullable<AgentContext['timeouts']>;
 }
 
 /** What one stretch holds: the row as it was claimed, and the settings as they were then. */

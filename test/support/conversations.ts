@@ -105,6 +105,7 @@ export async function startConversations(
       runAgent: (context) => test.agent(context),
       redactor: () => hide,
       notify: (key, status) => subscriptions.notify(key, status),
+      timeouts: { modelMs: 60_000, runMs: 3_600_000 },
     }),
   });
   const queue = new InProcessQueue((key) => driver.drive(key), options.limits ?? { perUser: 10, total: 100 });
