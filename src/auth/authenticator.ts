@@ -26,6 +26,7 @@ export class Authenticator {
   readonly #keys: KeyStore;
   readonly #transact: Transact<AuthStores>;
   readonly #now: () => Date;
+  readonly #onFlushFailed: (error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
   #used = new Map<string, string>();
 
@@ -38,6 +39,7 @@ export class Authenticator {
     this.#keys = keys;
     this.#transact = transact;
     this.#now = now;
+    this.#onFlushFailed = onFlushFailed;
     this.#timer = setInterval(() => void this.flush().catch(onFlushFailed), FLUSH_MS).unref();
   }
 
@@ -90,10 +92,10 @@ export class Authenticator {
     await this.#transact(({ keys }) => keys.touchKeys(used));
   }
 
-  /** Stops the timer and writes what is left. */
+  /** Stops the timer and writes what is left, if it can: no reason for a stop to fail. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.flush();
+    await this.flush().catch(this.#onFlushFailed);
   }
 
   #judge(credential: Credential | undefined): Verdict {

@@ -34,7 +34,7 @@ export interface Parley {
   readonly running: boolean;
   /** SIGTERM; gives the exit code. */
   stop(): Promise<number | null>;
-  /** Stops it and removes its data directory. */
+  /** Stops it and removes its data directory, unless the test gave it one. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -43,6 +43,8 @@ export interface Parley {
 export interface More {
   /** Arguments for Node, before the program. */
   node?: readonly string[];
+  /** A program with arguments that starts Node: `nsenter …`. */
+  launcher?: readonly string[];
   env?: Readonly<Record<string, string>>;
 }
 
@@ -76,15 +78,16 @@ export async function startParley(env: Record<string, string> = {}): Promise<Par
 
 /** As {@link startParley}, not yet started: for a first start that is to fail. */
 export async function prepareParley(env: Record<string, string> = {}): Promise<Parley> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'parley-e2e-'));
+  const dataDir = env['PARLEY_DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'parley-e2e-')));
   const environment = { ...baseEnvironment(), SESSION_API_KEY: TEST_KEY, PARLEY_DATA_DIR: dataDir, ...env };
   let child: ChildProcess | undefined;
   let url = '';
   let output = '';
 
-  async function start({ node = [], env: moreEnv = {} }: More = {}): Promise<void> {
+  async function start({ node = [], launcher = [], env: moreEnv = {} }: More = {}): Promise<void> {
     const port = url === '' ? '0' : new URL(url).port;
-    child = spawn(process.execPath, [...node, MAIN, 'serve', '--port', port], {
+    const [program, ...args] = [...launcher, process.execPath, ...node, MAIN, 'serve', '--port', port];
+    child = spawn(program ?? '', args, {
       env: { ...environment, ...moreEnv },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -156,7 +159,7 @@ export async function prepareParley(env: Record<string, string> = {}): Promise<P
 
   async function close(): Promise<void> {
     await end('SIGTERM');
-    await rm(dataDir, { recursive: true, force: true });
+    if (dataDir !== env['PARLEY_DATA_DIR']) await rm(dataDir, { recursive: true, force: true });
   }
 
   return {

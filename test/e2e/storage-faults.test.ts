@@ -1,0 +1,115 @@
+/**
+ * The real service over a disk that fills up, a database that another process holds, and a clock that jumps. The small
+ * disk is a tmpfs: mounted by root, by an ordinary user in a user namespace of its own.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { isAction } from '../../src/events/event.ts';
+import { call, gate, say } from '../support/model-answers.ts';
+import { byTurn } from '../support/model-script.ts';
+import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { type Parley, prepareParley } from '../support/parley.ts';
+import { mountSmallDisk, type SmallDisk } from '../support/failpoint-disk.ts';
+
+const NO_SANDBOX = { PARLEY_SANDBOX: 'none' };
+const MIB = 1024 ** 2;
+
+const settingsFor = (model: ModelServer) => ({
+  llm_model: 'openai/scripted',
+  llm_api_key: 'sk-a-model-key',
+  llm_base_url: model.baseUrl,
+});
+
+/** Thinks twice, the second time behind a gate, and finishes: no sandbox is needed. */
+const thinking = (name: string) =>
+  byTurn(
+    [
+      call('think', { thought: 'first' }),
+      gate(name, call('think', { thought: 'second' })),
+      call('finish', { message: 'done' }),
+    ],
+    say('A title'),
+  );
+
+function problemOf(body: unknown): { code: unknown; detail: unknown } {
+  assert.ok(typeof body === 'object' && body !== null && 'code' in body && 'detail' in body);
+  return { code: body.code, detail: body.detail };
+}
+
+describe('a full disk', () => {
+  let disk: SmallDisk;
+  let model: ModelServer;
+  let parley: Parley;
+
+  before(async () => {
+    disk = await mountSmallDisk(16 * MIB);
+    model = await startModelServer(thinking('room'));
+    parley = await prepareParley({ ...NO_SANDBOX, PARLEY_DATA_DIR: disk.directory });
+  });
+  after(async () => {
+    await parley.close();
+    await model.close();
+    await disk.close();
+  });
+
+  it('refuses the first start, and says why', async () => {
+    await disk.fill();
+    await assert.rejects(parley.start({ launcher: disk.launcher }), /The disk of \S+ is full/);
+    await disk.free();
+  });
+
+  it('refuses every write, and stores nothing of it; reading goes on', async () => {
+    await parley.start({ launcher: disk.launcher });
+    await parley.ok('POST', '/api/settings', settingsFor(model));
+    await parley.ok('POST', '/api/conversations', { conversation_id: 'full', initial_user_msg: 'think' });
+    await model.until((requests) => requests.filter(({ turn }) => turn === 1).length > 0);
+    const events = await parley.events('full');
+    await disk.fill();
+
+    const long = 'x'.repeat(100_000);
+    for (const [path, body] of [
+      ['/api/settings', { llm_model: 'openai/other' }],
+      ['/api/conversations', { conversation_id: 'another', initial_user_msg: long }],
+      ['/api/conversations/full/message', { message: long }],
+      ['/api/conversations/full/exp-config', { config: { a: long } }],
+    ] as const) {
+      const reply = await parley.request('POST', path, body);
+      assert.equal(reply.status, 503, path);
+      const { code, detail } = problemOf(reply.body);
+      assert.equal(code, 'storage_unavailable');
+      assert.match(String(detail), /^Nothing was stored: the disk is full/);
+    }
+    assert.deepEqual(await parley.events('full'), events);
+    assert.equal((await parley.request('GET', '/api/conversations/another')).status, 404);
+    const settings = await parley.ok('GET', '/api/settings');
+    assert.ok(typeof settings === 'object' && settings !== null && 'llm_model' in settings);
+    assert.equal(settings.llm_model, 'openai/scripted');
+    const ready = await parley.request('GET', '/ready');
+    assert.equal(ready.status, 503);
+    assert.match(JSON.stringify(ready.body), /"storage":\{"ok":false,"reason":"[^"]*the disk is full/);
+  });
+
+  it('lets the run go on by itself when there is room again', async () => {
+    model.open('room');
+    // Time to meet the full disk. On a machine too slow for that, the run ends as it should all the same.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal((await parley.request('POST', '/api/settings', { llm_model: 'openai/x' })).status, 503);
+    assert.equal((await parley.request('GET', '/alive')).status, 200);
+    await disk.free();
+    const view = await parley.until('full', ({ agent_state }) => agent_state === 'finished');
+    assert.equal(view.error, null);
+    const events = await parley.events('full');
+    assert.equal(events.filter((event) => isAction(event, 'think')).length, 2);
+  });
+
+  it('can be stopped while it is full, and started after a crash', async () => {
+    await disk.fill();
+    await parley.crash();
+    await parley.start({ launcher: disk.launcher });
+    assert.equal((await parley.events('full')).length > 0, true);
+    assert.equal(await parley.stop(), 0);
+    await disk.free();
+    await parley.start({ launcher: disk.launcher });
+    await parley.ok('POST', '/api/settings', settingsFor(model));
+  });
+});
