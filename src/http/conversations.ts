@@ -9,6 +9,7 @@ import {
   LARGE_BODY,
   startBody,
 } from '../contract/conversations.ts';
+import { problems } from '../contract/problem.ts';
 import { line } from '../contract/text.ts';
 import type { ConversationService } from '../conversations/service.ts';
 import type { Routes } from './routes.ts';
@@ -16,7 +17,10 @@ import type { Routes } from './routes.ts';
 /** The id in a path. Any text is looked up: what cannot be an id is as unknown as one that is not there. */
 export const byId = z.object({ id: z.string() });
 
-const created = { 200: conversationReply };
+/** What every route of one conversation may answer. */
+export const UNKNOWN = problems({ 404: 'There is no such conversation of this user.' });
+export const INVALID = problems({ 422: 'A member is not valid. Nothing is stored.' });
+const FULL = problems({ 429: 'Too many requests, or too many conversations wait.' });
 
 const listQuery = z.object({
   page_id: z
@@ -52,7 +56,7 @@ export function conversationRoutes(service: ConversationService): Routes {
           'Creates a conversation, or joins the one that has the given id. The start is not awaited.',
         headers: createHeaders,
         body: conversationBody,
-        response: created,
+        response: { 200: conversationReply, ...INVALID, ...FULL },
       },
       handler: async ({ principal, body, headers }) => ({
         status: 'ok' as const,
@@ -66,7 +70,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         tags: ['conversations'],
         summary: 'List conversations, newest first',
         querystring: listQuery,
-        response: { 200: conversationPage },
+        response: { 200: conversationPage, ...INVALID },
       },
       handler: async ({ principal, query }) => {
         const before = keyOfPage(query.page_id);
@@ -85,7 +89,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         tags: ['conversations'],
         summary: 'Read a conversation',
         params: byId,
-        response: { 200: conversationView },
+        response: { 200: conversationView, ...UNKNOWN },
       },
       handler: ({ principal, params }) => service.get(principal, params.id),
     });
@@ -96,7 +100,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         summary: 'Rename a conversation',
         params: byId,
         body: conversationPatch,
-        response: { 200: z.literal(true) },
+        response: { 200: z.literal(true), ...UNKNOWN, ...INVALID },
       },
       handler: async ({ principal, params, body }) => {
         await service.rename(principal, params.id, body.title);
@@ -109,7 +113,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         tags: ['conversations'],
         summary: 'Stop a conversation and remove all of it',
         params: byId,
-        response: { 200: z.literal(true) },
+        response: { 200: z.literal(true), ...UNKNOWN },
       },
       handler: async ({ principal, params }) => {
         await service.remove(principal, params.id);
@@ -123,7 +127,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         summary: 'Start a stopped conversation, or try again',
         params: byId,
         body: startBody.nullish(),
-        response: created,
+        response: { 200: conversationReply, ...UNKNOWN },
       },
       handler: async ({ principal, params }) => ({
         status: 'ok' as const,
@@ -138,7 +142,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         summary: 'Stop what runs; log and workspace stay',
         params: byId,
         body: z.unknown().optional(),
-        response: created,
+        response: { 200: conversationReply, ...UNKNOWN },
       },
       handler: async ({ principal, params }) => {
         const before = await service.stop(principal, params.id);
@@ -159,7 +163,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         summary: 'Keep an experiment configuration for a conversation that may come later',
         params: z.object({ id: conversationId }),
         body: z.object({ config: z.record(z.string(), z.unknown()).nullish() }),
-        response: { 200: z.literal(true) },
+        response: { 200: z.literal(true), ...INVALID },
       },
       handler: async ({ principal, params, body }) => {
         await service.saveExperiment(principal, params.id, body.config ?? {});

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Principal } from '../auth/principal.ts';
 import { LARGE_BODY } from '../contract/conversations.ts';
 import {
@@ -13,18 +14,25 @@ import {
   streamQuery,
   trajectory,
 } from '../contract/events.ts';
+import { problems } from '../contract/problem.ts';
 import type { ConversationService } from '../conversations/service.ts';
 import { ServiceError } from '../errors.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { writeEvents } from '../live/sse.ts';
 import type { Subscriptions } from '../live/subscriptions.ts';
-import { byId } from './conversations.ts';
+import { byId, INVALID, UNKNOWN } from './conversations.ts';
 import type { Routes } from './routes.ts';
 
 /** A page of events is not larger, but for a single event that is. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 const TRAJECTORY_PAGE = 500;
+
+const LIMIT = problems({ 400: 'The limit is out of range.' });
+const STREAM = {
+  description: 'Events as they come, until the client goes.',
+  content: { 'text/event-stream': { schema: z.string() } },
+};
 
 export interface EventRoutesOptions {
   service: ConversationService;
@@ -41,7 +49,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         summary: 'Read events, both ways',
         params: byId,
         querystring: eventsQuery,
-        response: { 200: eventsPage },
+        response: { 200: eventsPage, ...LIMIT, ...UNKNOWN, ...INVALID },
       },
       handler: async ({ principal, params, query }, reply) => {
         const limit = query.limit ?? 20;
@@ -68,7 +76,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         tags: ['events'],
         summary: 'The whole log, to read or to replay',
         params: byId,
-        response: { 200: trajectory },
+        response: { 200: trajectory, ...UNKNOWN },
       },
       handler: async ({ principal, params }, reply) => {
         await service.keyOf(principal, params.id);
@@ -85,6 +93,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
           'A logged event has its id as `id:`; `Last-Event-ID` resumes after it. Statuses, which are not logged, come as `event: status`.',
         params: byId,
         querystring: streamQuery,
+        response: { 200: STREAM, ...UNKNOWN, ...INVALID },
       },
       handler: async (request, reply) => {
         const { principal, params, query, headers } = request;
@@ -114,7 +123,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         summary: 'Add an action of the user',
         params: byId,
         body: clientAction,
-        response: { 200: accepted },
+        response: { 200: accepted, ...UNKNOWN, ...INVALID },
       },
       handler: async ({ principal, params, body }) => {
         await act(service, principal, params.id, body);
@@ -129,7 +138,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         summary: 'Say something to the agent',
         params: byId,
         body: messageBody,
-        response: { 200: accepted },
+        response: { 200: accepted, ...UNKNOWN, ...INVALID },
       },
       handler: async ({ principal, params, body }) => {
         await service.message(principal, params.id, {

@@ -1,8 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { isLoopback } from '../config.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { principalOf } from './auth.ts';
+
+const NUMBERS = {
+  description: 'On loopback to anyone, else with a key.',
+  content: { 'text/plain': { schema: z.string() } },
+};
 
 /** Measures every answer from here on, and gives the numbers at `/metrics`: on loopback to anyone, else with a key. */
 export function measureRequests(server: FastifyInstance, auth: Authenticator, metrics: Metrics): void {
@@ -11,7 +17,8 @@ export function measureRequests(server: FastifyInstance, auth: Authenticator, me
     metrics.request(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
     done();
   });
-  server.get('/metrics', { config: { open: true }, logLevel: 'warn' }, async (request, reply) => {
+  const schema = { tags: ['health'], summary: 'Numbers for Prometheus', response: { 200: NUMBERS } };
+  server.get('/metrics', { config: { open: true }, logLevel: 'warn', schema }, async (request, reply) => {
     if (!isOnThisMachine(request)) await principalOf(request, auth);
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics.text());
   });

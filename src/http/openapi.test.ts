@@ -51,7 +51,7 @@ describe('the description of the API', () => {
   });
 
   test('has the routes with a schema, and of each what it takes and gives', () => {
-    assert.deepEqual(Object.keys(description.paths), ['/api/settings', '/api/things/{id}']);
+    assert.deepEqual(Object.keys(description.paths), ['/metrics', '/api/settings', '/api/things/{id}']);
     const post = description.paths['/api/settings']?.['post'];
     assert.equal(post?.operationId, 'postSettings');
     assert.deepEqual(Object.keys(post.responses).sort(), ['200', '401', 'default']);

@@ -73,12 +73,12 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   admit(server, options, routes);
   logRequests(server);
   endStreamsOnClose(server);
-  measureRequests(server, options.auth, options.metrics);
   await describeRoutes(server);
   await server.register(docsRoutes);
   return server;
 }
 
+  measureRequests(server, options.auth, options.metrics);
 /** Milliseconds an answer may go on after the server was told to stop: event streams would never end. */
 const LAST_ANSWERS_MS = 3_000;
 

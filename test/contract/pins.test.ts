@@ -215,6 +215,8 @@ describe('the routes', () => {
     'POST /api/conversations/{id}/events': '200',
     'GET /api/conversations/{id}/trajectory': '200',
   };
+    'GET /api/conversations/{id}/events/stream': '200',
+    'POST /api/conversations/{id}/exp-config': '200',
 
   test('are described with their status of success', async () => {
     type Operations = Record<string, { responses: Record<string, unknown> }>;
@@ -232,6 +234,20 @@ describe('the routes', () => {
   });
 
   test('want a key, whatever the body', async () => {
+  test('are described with what they answer when a conversation is unknown, and the numbers as text', async () => {
+    type Operations = Record<string, { responses: Record<string, { content: object }> }>;
+    const { paths } = (await parley.ok('GET', '/openapi.json')) as { paths: Record<string, Operations> };
+    for (const [path, operations] of Object.entries(paths)) {
+      if (!/\/api\/conversations\/\{id\}(?!\/exp-config)/.test(path)) continue;
+      for (const [method, { responses }] of Object.entries(operations)) {
+        assert.ok(responses['404'], `${method} ${path}`);
+      }
+    }
+    const contentOf = (path: string) => Object.keys(paths[path]?.['get']?.responses['200']?.content ?? {});
+    assert.deepEqual(contentOf('/api/conversations/{id}/events/stream'), ['text/event-stream']);
+    assert.deepEqual(contentOf('/metrics'), ['text/plain']);
+  });
+
     for (const route of Object.keys(ROUTES)) {
       const [method = '', path = ''] = route.split(' ');
       const { status, body } = await parley.request(
