@@ -12,10 +12,10 @@ const PATIENCE_MS = 5000;
  * @returns how many were still there after five seconds; 0 unless the kernel holds one.
  */
 export async function killSurvivors(mark: string, uid: number | null): Promise<number> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const found = await findMarked(mark, uid);
-    if (found.length === 0 || Date.now() > deadline) return found.length;
+    if (found.length === 0 || performance.now() > deadline) return found.length;
     killAll(found);
     await sleep(10);
   }

@@ -48,7 +48,7 @@ export async function membersOf(directory: string): Promise<number[]> {
 
 /** Kills what is left in a control group until it is empty, then removes it; gives up after five seconds. */
 export async function killAndRemove(directory: string): Promise<void> {
-  const deadline = Date.now() + 5000;
+  const deadline = performance.now() + 5000;
   for (;;) {
     killAll(await membersOf(directory));
     try {
@@ -57,7 +57,7 @@ export async function killAndRemove(directory: string): Promise<void> {
     } catch (error) {
       // EBUSY lasts until the kernel has torn down the namespaces, which may take a second after the last process.
       if (codeOf(error) === 'ENOENT') return;
-      if (codeOf(error) !== 'EBUSY' || Date.now() > deadline) throw error;
+      if (codeOf(error) !== 'EBUSY' || performance.now() > deadline) throw error;
     }
     await sleep(10);
   }

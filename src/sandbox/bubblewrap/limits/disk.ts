@@ -54,7 +54,7 @@ export class DiskWatch {
 
   async #breach(): Promise<string | null> {
     const free = await Promise.all(this.#directories.map(freeSpace));
-    const now = Date.now();
+    const now = performance.now();
     if (this.#ceiling !== null) {
       const suspect = this.#used + shrunk(this.#free, free) > this.#ceiling;
       if (now < this.#nextCount || (!suspect && now < this.#countAtLatest)) return null;
@@ -63,9 +63,9 @@ export class DiskWatch {
     if (counted === null) return uncountable(this.#limit);
     this.#used = counted + (await unlinkedBytes(await this.#members(), this.#directories));
     this.#free = free;
-    const took = Date.now() - now;
-    this.#nextCount = Date.now() + took * REST_FACTOR;
-    this.#countAtLatest = Date.now() + COUNT_EVERY_MS;
+    const took = performance.now() - now;
+    this.#nextCount = performance.now() + took * REST_FACTOR;
+    this.#countAtLatest = performance.now() + COUNT_EVERY_MS;
     this.#ceiling ??= Math.max(this.#limit, this.#used + ROOM_TO_CLEAN_UP);
     return this.#used > this.#ceiling ? diskBreach(this.#used, this.#limit) : null;
   }
