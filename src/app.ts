@@ -7,7 +7,7 @@ import { Authenticator } from './auth/authenticator.ts';
 import { ensureSessionKey } from './auth/session-key.ts';
 import { OnlyUser } from './auth/only-user.ts';
 import type { App } from './cli/serve.ts';
-import type { Config } from './config.ts';
+import { type Config, isLoopback } from './config.ts';
 import { ConversationService } from './conversations/service.ts';
 import { prepareDataDirectory, workspacesIn } from './data-directory.ts';
 import { guardedFetch } from './egress/guarded-fetch.ts';
@@ -165,6 +165,12 @@ export async function build(config: Config, log: Logger): Promise<App> {
     rateLimit: config.rateLimit,
     corsOrigins: config.corsOrigins,
     metrics,
+    place: {
+      publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
+      allowedHosts: config.allowedHosts,
+      loopback: isLoopback(config.host),
+    },
   });
   for (const routes of [
     loginRoutes(auth),

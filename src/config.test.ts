@@ -152,3 +152,24 @@ describe('the configuration', () => {
     assert.deepEqual(rows, known);
   });
 });
+
+test('what stands before the service is an origin, addresses and names', () => {
+  const { publicUrl, trustedProxies, allowedHosts } = readConfig({
+    PARLEY_PUBLIC_URL: 'https://parley.example',
+    PARLEY_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1,loopback',
+    PARLEY_ALLOWED_HOSTS: 'parley.lan',
+  });
+  assert.deepEqual(
+    [publicUrl, trustedProxies],
+    ['https://parley.example', ['10.0.0.0/8', 'fd00::1', 'loopback']],
+  );
+  assert.ok(allowedHosts?.names('parley.lan', 80));
+  assert.deepEqual(readConfig({ PARLEY_TRUSTED_PROXIES: 'none' }).trustedProxies, []);
+  assert.equal(readConfig({}).allowedHosts, null);
+  for (const wrong of ['parley.example', 'ftp://parley.example', 'https://parley.example/path']) {
+    assert.throws(() => readConfig({ PARLEY_PUBLIC_URL: wrong }), /PARLEY_PUBLIC_URL/);
+  }
+  for (const wrong of ['proxy.lan', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0/8']) {
+    assert.throws(() => readConfig({ PARLEY_TRUSTED_PROXIES: wrong }), /PARLEY_TRUSTED_PROXIES/);
+  }
+});

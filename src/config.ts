@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -34,6 +35,12 @@ export interface Config {
   /** Wall-clock limits: of one call of a model, and of one run. */
   readonly timeouts: { readonly modelSeconds: number; readonly runSeconds: number };
   readonly corsOrigins: readonly string[];
+  /** The origin it is reached by, when a proxy stands before it. */
+  readonly publicUrl: string | null;
+  /** Addresses, networks, or `loopback`. */
+  readonly trustedProxies: readonly string[];
+  /** Null when none were given. */
+  readonly allowedHosts: HostList | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** The machine's certificate authorities, for programs in sandboxes; null for their own defaults. */
   readonly caFile: string | null;
@@ -90,6 +97,14 @@ function list(what: string, isRight: (entry: string) => boolean) {
 }
 
 const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entry).origin === entry;
+
+function isProxy(entry: string): boolean {
+  if (entry === 'loopback' || entry === 'none') return true;
+  const [address = '', bits, ...rest] = entry.split('/');
+  const most = isIP(address) === 4 ? 32 : 128;
+  const fits = bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= most);
+  return isIP(address) !== 0 && fits && rest.length === 0;
+}
 
 const isKeyOf32Bytes = (text: string): boolean =>
   /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, 'base64').length === 32;
@@ -154,6 +169,19 @@ export const VARIABLES = z.object({
   PARLEY_MODEL_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '1800'),
   PARLEY_RUN_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '86400'),
   PERMITTED_CORS_ORIGINS: variable(list('origins (https://page.example)', isOrigin), ''),
+  PARLEY_PUBLIC_URL: optional(
+    z
+      .string()
+      .refine(
+        (url) => /^https?:\/\//.test(url) && isOrigin(url),
+        'must be scheme and host, without a path: https://parley.example',
+      ),
+  ),
+  PARLEY_TRUSTED_PROXIES: variable(
+    list('addresses, networks (10.0.0.0/8), "loopback" or "none"', isProxy),
+    'loopback',
+  ),
+  PARLEY_ALLOWED_HOSTS: optional(hosts),
   PARLEY_LOG_LEVEL: variable(
     z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
     'info',
@@ -255,6 +283,9 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
       runSeconds: values.PARLEY_RUN_TIMEOUT_SECONDS,
     }),
     corsOrigins: Object.freeze(values.PERMITTED_CORS_ORIGINS),
+    publicUrl: values.PARLEY_PUBLIC_URL ?? null,
+    trustedProxies: Object.freeze(values.PARLEY_TRUSTED_PROXIES.filter((entry) => entry !== 'none')),
+    allowedHosts: values.PARLEY_ALLOWED_HOSTS ?? null,
     logLevel: values.PARLEY_LOG_LEVEL,
     caFile: env['NODE_EXTRA_CA_CERTS'] || env['SSL_CERT_FILE'] || null,
   });

@@ -6,6 +6,7 @@ export const ERRORS = {
   unauthorized: { status: 401, title: 'No valid key', retryable: false },
   provider_token_refused: { status: 401, title: 'The git provider refused the token', retryable: false },
   origin_refused: { status: 403, title: 'Request from another origin', retryable: false },
+  host_refused: { status: 421, title: 'Not a name of this service', retryable: false },
   not_found: { status: 404, title: 'No such route', retryable: false },
   settings_not_found: { status: 404, title: 'Settings not found', retryable: false },
   conversation_not_found: { status: 404, title: 'Conversation not found', retryable: false },

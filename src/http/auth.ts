@@ -54,7 +54,8 @@ export function sessionTokenOf({ headers }: FastifyRequest): string | null {
 
 /** A browser sends cookies for any page; it says in `Origin` whose page it was. @throws ServiceError `origin_refused` */
 export function requireOwnOrigin(request: FastifyRequest): void {
-  if (request.headers.origin === `${request.protocol}://${request.host}`) return;
+  const own = request.server.publicUrl ?? `${request.protocol}://${request.host}`;
+  if (request.headers.origin === own) return;
   throw new ServiceError(
     'origin_refused',
     'With the cookie of a log-in, only pages of this service itself may change anything: send an Origin that is ours, or a key.',

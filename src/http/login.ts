@@ -76,7 +76,8 @@ export function loginRoutes(auth: Authenticator): Routes {
 }
 
 function setCookie(request: FastifyRequest, reply: FastifyReply, value: string, maxAge: number): void {
-  const secure = request.protocol === 'https' ? '; Secure' : '';
+  const isSecure = request.protocol === 'https' || request.server.publicUrl?.startsWith('https:');
+  const secure = isSecure ? '; Secure' : '';
   reply.header(
     'set-cookie',
     `${SESSION_COOKIE}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${secure}`,

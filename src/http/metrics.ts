@@ -4,6 +4,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import { isLoopback } from '../config.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { principalOf } from './auth.ts';
+import { isForThisMachine } from './own-hosts.ts';
 
 const NUMBERS = {
   description: 'On loopback to anyone, else with a key.',
@@ -25,7 +26,9 @@ export function measureRequests(server: FastifyInstance, auth: Authenticator, me
 }
 
 /** A proxy is here, but who asks through it is not, whether or not it says so in the one header that is believed. */
-function isOnThisMachine({ socket, headers }: FastifyRequest): boolean {
+function isOnThisMachine(request: FastifyRequest): boolean {
+  const { socket, headers } = request;
   const passedOn = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers);
-  return !passedOn && isLoopback(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
+  const isHere = isLoopback(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '');
+  return isHere && !passedOn && isForThisMachine(request);
 }

@@ -12,6 +12,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** When the last request with a key was answered, on the clock of `performance.now()`. */
     activity: { at: number };
+    /** The origin it is reached by, when that is not what it listens on. */
+    publicUrl: string | null;
   }
   interface FastifyContextConfig {
     /** The route needs no key. */

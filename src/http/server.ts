@@ -19,6 +19,7 @@ import { acceptJson } from './json-body.ts';
 import { KnownRoutes } from './known-routes.ts';
 import { measureRequests } from './metrics.ts';
 import { describeRoutes } from './openapi.ts';
+import { type Place, refuseOtherHosts } from './own-hosts.ts';
 import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts';
 import { TokenBuckets } from './token-buckets.ts';
 import { validatorCompiler } from './validation.ts';
@@ -31,6 +32,7 @@ export interface HttpOptions {
   /** Origins of other pages that may call. */
   corsOrigins: readonly string[];
   metrics: Metrics;
+  place: Place;
 }
 
 /** The largest body, but for the routes that say otherwise by `bodyLimit`. */
@@ -50,8 +52,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // A proxy on this machine may say who it speaks for; nobody else is believed.
-    trustProxy: 'loopback',
+    // These may say who they speak for; nobody else is believed.
+    trustProxy: [...options.place.trustedProxies],
     // Longer than a path can be: whatever stands in one is looked up, and is as unknown as any other.
     routerOptions: { maxParamLength: maxHeaderSize },
     forceCloseConnections: 'idle',
@@ -67,18 +69,20 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   // `principal` is read only by routes that have a key, and those have it from the hook below.
   server.decorateRequest('principal', null as unknown as Principal);
   server.decorate('activity', { at: performance.now() });
+  server.decorate('publicUrl', options.place.publicUrl);
   acceptJson(server);
   addHeaders(server);
+  refuseOtherHosts(server, options.place);
   allowOrigins(server, options.corsOrigins);
   admit(server, options, routes);
   logRequests(server);
   endStreamsOnClose(server);
   await describeRoutes(server);
+  measureRequests(server, options.auth, options.metrics);
   await server.register(docsRoutes);
   return server;
 }
 
-  measureRequests(server, options.auth, options.metrics);
 /** Milliseconds an answer may go on after the server was told to stop: event streams would never end. */
 const LAST_ANSWERS_MS = 3_000;
 

@@ -157,6 +157,7 @@ test('the error codes and their statuses', () => {
     unauthorized: 401,
     provider_token_refused: 401,
     origin_refused: 403,
+    host_refused: 421,
     not_found: 404,
     settings_not_found: 404,
     conversation_not_found: 404,
@@ -214,9 +215,9 @@ describe('the routes', () => {
     'GET /api/conversations/{id}/events': '200',
     'POST /api/conversations/{id}/events': '200',
     'GET /api/conversations/{id}/trajectory': '200',
-  };
     'GET /api/conversations/{id}/events/stream': '200',
     'POST /api/conversations/{id}/exp-config': '200',
+  };
 
   test('are described with their status of success', async () => {
     type Operations = Record<string, { responses: Record<string, unknown> }>;
@@ -233,7 +234,6 @@ describe('the routes', () => {
     }
   });
 
-  test('want a key, whatever the body', async () => {
   test('are described with what they answer when a conversation is unknown, and the numbers as text', async () => {
     type Operations = Record<string, { responses: Record<string, { content: object }> }>;
     const { paths } = (await parley.ok('GET', '/openapi.json')) as { paths: Record<string, Operations> };
@@ -248,6 +248,7 @@ describe('the routes', () => {
     assert.deepEqual(contentOf('/metrics'), ['text/plain']);
   });
 
+  test('want a key, whatever the body', async () => {
     for (const route of Object.keys(ROUTES)) {
       const [method = '', path = ''] = route.split(' ');
       const { status, body } = await parley.request(

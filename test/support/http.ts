@@ -48,7 +48,7 @@ export interface Answer {
 /** @param routes makes the routes once what they stand on is there */
 export async function startHttp(
   routes: (storage: Storage, more: Pick<TestServer, 'auth' | 'dataDir'>) => readonly Routes[] = () => [],
-  options: Partial<Pick<HttpOptions, 'rateLimit' | 'corsOrigins'>> = {},
+  options: Partial<Pick<HttpOptions, 'rateLimit' | 'corsOrigins' | 'place'>> = {},
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-http-'));
   const storage = await openStorage(dataDir);
@@ -68,6 +68,7 @@ export async function startHttp(
     rateLimit: 0,
     corsOrigins: [],
     metrics: new Metrics(),
+    place: { publicUrl: null, trustedProxies: ['loopback'], allowedHosts: null, loopback: true },
     ...options,
   });
   for (const plugin of routes(storage, { auth, dataDir })) await server.register(plugin);
