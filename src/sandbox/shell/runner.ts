@@ -62,6 +62,7 @@ export class Runner {
 
   /** The supervisor has made the FIFOs and waits for both to be opened. @throws when they are not what they should be */
   async opened(): Promise<void> {
+    if (this.#over) return;
     this.#opening ??= this.#open();
     await this.#opening;
   }
@@ -100,8 +101,10 @@ export class Runner {
     output.on('error', () => output.destroy());
     output.on('close', () => this.#closed());
     const command = await openFifo(this.#directory.path(`${this.number}.go`), 'write');
-    this.#command = command;
     command.on('error', () => command.destroy());
+    // When its output has ended meanwhile, it is forgotten already, and nobody else would close this.
+    if (this.#over) command.destroy();
+    else this.#command = command;
   }
 
   #read(chunk: Buffer): void {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { pbkdf2 } from 'node:crypto';
+import { closeSync, constants, openSync } from 'node:fs';
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { ExchangeDirectory, prepareRunDirectory } from './run-directory.ts';
 import { Runners } from './runners.ts';
 
@@ -23,7 +27,7 @@ async function silent(t: TestContext) {
     await exchange.close();
     await rm(directory, { recursive: true, force: true });
   });
-  return { runners, sent, broken };
+  return { runners, sent, broken, directory };
 }
 
 test('a shell that makes no runner in time is broken', async (t) => {
@@ -60,3 +64,49 @@ test('a FIFO that is none breaks the shell', async (t) => {
   while (broken.length === 0) await new Promise(setImmediate);
   assert.deepEqual(broken, ['its shell was tampered with']);
 });
+
+test('a spare runner that ends while its FIFOs are being opened leaves none of them open', async (t) => {
+  const { runners, directory } = await silent(t);
+  const [output, command] = [join(directory, 'x', '1.out'), join(directory, 'x', '1.go')];
+  execFileSync('mkfifo', [output, command]);
+  const stopWork = keepThreadsBusy();
+  t.after(stopWork);
+  runners.prepareSpare();
+  runners.made(1);
+  openAndClose(output);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await stopWork();
+  await runners.close();
+  assert.deepEqual(await openBelow(directory), [join(directory, 'x')]);
+});
+
+/** Files are opened by threads: with many tasks before it, the opening takes longer than the news of an end. */
+function keepThreadsBusy(): () => Promise<void> {
+  const stop = new AbortController();
+  const work = async (): Promise<void> => {
+    while (!stop.signal.aborted) await promisify(pbkdf2)('a', 'b', 2000, 32, 'sha256');
+  };
+  const workers = Promise.all(Array.from({ length: 24 }, work));
+  return async () => {
+    stop.abort();
+    await workers;
+  };
+}
+
+/** As a supervisor that is killed right after it has begun: the output is at its end before anyone can read it. */
+function openAndClose(fifo: string): void {
+  for (;;) {
+    try {
+      return closeSync(openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK));
+    } catch (error) {
+      // ENXIO until the reader, in a thread of its own, has opened it.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENXIO')) throw error;
+    }
+  }
+}
+
+/** Files below the directory that this process has open. */
+async function openBelow(directory: string): Promise<string[]> {
+  const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
+  return (await Promise.all(links)).filter((link) => link.startsWith(directory));
+}
