@@ -2,6 +2,7 @@ import type { AGENTS } from '../contract/settings.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Journal } from './journal.ts';
+import type { ReplayStep } from './replay/recording.ts';
 
 /** Everything an agent needs for one run. Settings are those at the beginning of the run. */
 export interface AgentContext {
@@ -20,7 +21,10 @@ export interface AgentContext {
   maxBudget: number | null;
   /** Custom secrets by name → description: the agent is told they are variables of its shell. */
   secretDescriptions: Readonly<Record<string, string>>;
-  model: RunModel;
+  /** Null when none is configured. */
+  model: RunModel | null;
+  /** What is done first, without a model; nothing when not given. */
+  replay?: readonly ReplayStep[];
   journal: Journal;
   /** Steps taken since the allowance began. */
   iterations: number;
@@ -37,6 +41,9 @@ export interface AgentContext {
   /** Aborted when the run is to end at once: stopped, deleted, or the service ends. */
   signal: AbortSignal;
 }
+
+/** What an agent with a model needs. */
+export type ModelContext = AgentContext & { model: RunModel };
 
 /**
  * How a stretch of driving ended. The agent has appended the state event that says so, but for `aborted`, where

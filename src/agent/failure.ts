@@ -49,6 +49,14 @@ export function sandboxFailed(detail: string): Failure {
   };
 }
 
+export function modelMissing(why = 'No model is configured.'): Failure {
+  const hint =
+    'Store llm_model and llm_api_key (POST /api/settings), then start the conversation again or send a message.';
+  const runtimeStatus = 'STATUS$ERROR_LLM_AUTHENTICATION';
+  const reason = `${why} ${hint}`;
+  return { state: 'error', reason, runtimeStatus, code: 'model_not_configured', message: why, hint };
+}
+
 export function timedOut(): Failure {
   const message = 'The agent worked longer without its user than the operator of this service allows.';
   return {

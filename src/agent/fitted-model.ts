@@ -2,7 +2,7 @@ import { deadlinesOf } from '../model/deadline.ts';
 import { contextWindow } from '../model/price.ts';
 import { modelStepWithRetries, type Retries } from '../model/retries.ts';
 import type { ModelOutcome } from '../model/step.ts';
-import type { AgentContext } from './context.ts';
+import type { ModelContext } from './context.ts';
 import type { Unit } from './history.ts';
 import { toolSet, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
@@ -13,13 +13,13 @@ const MAX_HALVINGS = 4;
 
 /** The model, asked with as much of the history as its window holds. */
 export class FittedModel {
-  readonly #context: AgentContext;
+  readonly #context: ModelContext;
   readonly #tools: readonly Tool[];
   readonly #toolTokens: number;
   /** In tokens, as learned from a refusal. */
   #refused = Number.POSITIVE_INFINITY;
 
-  constructor(context: AgentContext, tools: readonly Tool[]) {
+  constructor(context: ModelContext, tools: readonly Tool[]) {
     this.#context = context;
     this.#tools = tools;
     this.#toolTokens = tokensOfText(JSON.stringify(toolsShown(tools)));

@@ -40,6 +40,11 @@ export class History {
   readonly units: Unit[] = [];
   /** Messages of the user that the agent has not taken up. */
   readonly pending: UserMessageEvent[] = [];
+  /** How many steps of the replay are recorded. */
+  replayed = 0;
+  readonly #toReplay: number;
+  /** What the user said while the replay went on: taken up when it is over, as no one would answer it before. */
+  readonly #held: UserMessageEvent[] = [];
   agentState: AgentState = 'loading';
   /** What the newest `system` event says. */
   system: string | null = null;
@@ -58,25 +63,32 @@ export class History {
     return this.pending.length > 0 ? null : this.#ended;
   }
 
+  /** @param toReplay how many steps are replayed before an agent decides */
+  constructor(toReplay = 0) {
+    this.#toReplay = toReplay;
+  }
+
   get begun(): boolean {
     return this.units.length > 0;
   }
 
   add(event: Event): void {
-    if ('action' in event && event.llm_metrics) this.metrics = event.llm_metrics;
+    if (event.llm_metrics) this.metrics = event.llm_metrics;
+    if (event.replay !== undefined) this.replayed = Math.max(this.replayed, event.replay + 1);
     if ('observation' in event) this.#observed(event);
     else if (isAction(event, 'message')) this.#said(event);
     else if (isAction(event, 'system')) this.system = event.args.content;
     else if (isAction(event, 'recall')) this.#takenUp(event);
     else if (event.source === 'agent') this.#acted(event);
+    if (this.replayed >= this.#toReplay) this.pending.push(...this.#held.splice(0));
   }
 
   #said(event: Event & UserMessageEvent): void {
     if (event.source === 'user') {
-      this.pending.push(event);
+      (event.replay === undefined ? this.#held : this.pending).push(event);
     } else {
       this.units.push({ kind: 'said', text: event.args.content });
-      this.#ended = 'waiting';
+      if (event.args.wait_for_response) this.#ended = 'waiting';
     }
   }
 

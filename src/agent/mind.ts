@@ -9,6 +9,8 @@ export type Decision = { ok: true; step: Recorded } | { ok: false; failure: Fail
 export interface Mind {
   /** The `system` event that this run begins with; null when the log says the same already. */
   introduction(log: RunLog): NewEvent | null;
+  /** Says what is to be said in the user's place before the next step. */
+  interject?(log: RunLog): Promise<void>;
   /**
    * @param iterations steps taken since the allowance began
    * @throws the run's abort reason

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../events/event.ts';
-import type { AgentContext } from './context.ts';
+import type { ModelContext } from './context.ts';
 import { modelFailed } from './failure.ts';
 import { FittedModel } from './fitted-model.ts';
 import { limitReached } from './limits.ts';
@@ -17,12 +17,12 @@ const V0_VERSION = '0.59.0';
 
 /** Has a model decide each step, within the limits of steps and budget. */
 export class ModelMind implements Mind {
-  readonly #context: AgentContext;
+  readonly #context: ModelContext;
   readonly #tools: readonly Tool[];
   readonly #model: FittedModel;
   #spending: Spending | null = null;
 
-  constructor(context: AgentContext) {
+  constructor(context: ModelContext) {
     this.#context = context;
     this.#tools = TOOLBOX[context.agent];
     this.#model = new FittedModel(context, this.#tools);

@@ -1,19 +1,40 @@
 import type { ConversationBody } from '../contract/conversations.ts';
+import { ServiceError } from '../errors.ts';
 import { stateChanged, userMessage } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
+import { readRecording } from './replay/recording.ts';
 import { microagentPrompt, providerCalled, suggestedTaskPrompt } from './prompts/suggested-task.ts';
 
 const MAX_TITLE = 50;
 
-/** What a new conversation is called, and its first events: to be written with its row. */
+/**
+ * What a new conversation is called, and its first events: to be written with its row.
+ * @throws ServiceError invalid_request, for a recording that cannot be replayed
+ */
 export function openingEvents(id: string, request: ConversationBody): { title: string; events: NewEvent[] } {
-  const text = firstWords(request);
+  const replayed = firstReplayed(request);
+  const text = replayed?.content ?? firstWords(request);
   const images = request.image_urls ?? [];
   const says = text !== '' || images.length > 0;
+  const first = replayed
+    ? { ...userMessage(replayed.content, replayed.imageUrls, replayed.fileUrls), replay: 0 }
+    : userMessage(text, images);
   return {
     title: titleFor(id, request, text),
-    events: [stateChanged('loading'), ...(says ? [userMessage(text, images)] : [])],
+    events: [stateChanged('loading'), ...(says || replayed ? [first] : [])],
   };
+}
+
+/** The message that a recording begins with. */
+function firstReplayed({ replay_json }: ConversationBody) {
+  if (!replay_json) return null;
+  const recording = readRecording(replay_json);
+  if (!recording.ok) {
+    const error = { loc: ['body', 'replay_json'], msg: recording.problem, type: 'value_error' };
+    throw new ServiceError('invalid_request', `replay_json ${recording.problem}.`, { errors: [error] });
+  }
+  const [step] = recording.steps;
+  return step?.kind === 'user' ? step : null;
 }
 
 /** The text of the first message: the user's own, or the prompt for the task. Empty when there is none. */
@@ -31,7 +52,8 @@ function firstWords({ initial_user_msg, suggested_task, create_microagent }: Con
 function titleFor(id: string, request: ConversationBody, text: string): string {
   const task = request.suggested_task;
   if (task) return titleOf(`${task.title} #${task.issue_number}`) ?? defaultTitle(id);
-  const { create_microagent: microagent, initial_user_msg: message } = request;
+  const { create_microagent: microagent } = request;
+  const message = request.initial_user_msg ?? request.replay_json;
   if (microagent && !message) {
     return titleOf(`Microagent: ${microagent.title || microagent.repo}`) ?? defaultTitle(id);
   }

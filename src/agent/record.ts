@@ -16,9 +16,14 @@ export interface Recorded {
 /** How much of arguments that could not be read is kept, in characters. */
 const MAX_RAW = 2_000;
 
-export function recorded(step: ModelStep, tools: readonly Tool[], metrics: LlmMetrics): Recorded {
+/** What of a model's answer is recorded. */
+type Answer = Pick<ModelStep, 'id' | 'text' | 'calls'>;
+
+/** @param metrics null for a step that no model was asked for */
+export function recorded(step: Answer, tools: readonly Tool[], metrics: LlmMetrics | null): Recorded {
+  const llm = metrics ? { llm_metrics: metrics } : {};
   if (step.calls.length === 0) {
-    const message = agentMessage(step.text, { llm_metrics: metrics });
+    const message = agentMessage(step.text, llm);
     return { events: [message, stateChanged('awaiting_user_input')], open: [] };
   }
   let thought = step.text;
@@ -27,7 +32,7 @@ export function recorded(step: ModelStep, tools: readonly Tool[], metrics: LlmMe
     const tool_call_metadata = metadataOf(step, call, n);
     if (!understood.ok) return errorObservation(understood.problem, '', { tool_call_metadata });
     thought = '';
-    return { ...understood.action, tool_call_metadata, llm_metrics: metrics };
+    return { ...understood.action, tool_call_metadata, ...llm };
   });
   const open = events.flatMap((event, n) => ('action' in event ? [n] : []));
   const [first] = open;
@@ -53,7 +58,7 @@ function understand(
     : { ok: false, problem: `${call.name} was not called: ${understood.problem}` };
 }
 
-function metadataOf(step: ModelStep, call: ModelCall, n: number): ToolCallMetadata {
+function metadataOf(step: Answer, call: ModelCall, n: number): ToolCallMetadata {
   const name = speakable(call.name);
   const metadata = call.metadata === undefined ? {} : { metadata: call.metadata };
   return {

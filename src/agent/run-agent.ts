@@ -2,6 +2,8 @@ import { ConversationGone, Fenced } from '../events/log.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { timedOut } from './failure.ts';
 import type { Mind } from './mind.ts';
+import { NoModelMind } from './no-model-mind.ts';
+import { ReplayMind } from './replay/replay-mind.ts';
 import { Run } from './run.ts';
 import { SelfCheckMind } from './self-check.ts';
 import { ModelMind } from './model-mind.ts';
@@ -36,5 +38,12 @@ async function drive(run: Run, late: AbortSignal | null): Promise<AgentOutcome> 
 }
 
 function mindOf(context: AgentContext): Mind {
-  return context.agent === 'DummyAgent' ? new SelfCheckMind(context) : new ModelMind(context);
+  const mind = mindAfterReplay(context);
+  return context.replay?.length ? new ReplayMind(context, context.replay, mind) : mind;
+}
+
+function mindAfterReplay(context: AgentContext): Mind {
+  const { agent, model } = context;
+  if (agent === 'DummyAgent') return new SelfCheckMind(context);
+  return model ? new ModelMind({ ...context, model }) : new NoModelMind();
 }

@@ -12,14 +12,16 @@ const PAGE = 200;
  * stored: the run's own as it writes them, those of others read in between. Nothing is read twice.
  */
 export class RunLog {
-  readonly history = new History();
+  readonly history: History;
   readonly edits = new EditMemory();
   readonly tasks = new TaskMemory();
   readonly stuck = new StuckWatch();
   readonly #journal: Journal;
   #next = 0;
 
-  constructor(journal: Journal) {
+  /** @param toReplay how many steps are replayed before an agent decides */
+  constructor(journal: Journal, toReplay = 0) {
+    this.history = new History(toReplay);
     this.#journal = journal;
   }
 

@@ -22,7 +22,7 @@ export class Run {
   constructor(context: AgentContext, mind: Mind) {
     this.#context = context;
     this.#mind = mind;
-    this.#log = new RunLog(context.journal);
+    this.#log = new RunLog(context.journal, context.replay?.length);
     this.#iterations = context.iterations;
   }
 
@@ -33,6 +33,7 @@ export class Run {
     for (let first = true; ; first = false) {
       this.#context.signal.throwIfAborted();
       if (!first) await this.#log.catchUp();
+      await this.#mind.interject?.(this.#log);
       const { rest } = this.#log.history;
       if (rest) return await this.#rest(rest);
       await takeUp(this.#log, this.#context, first ? this.#mind.introduction(this.#log) : null);

@@ -42,7 +42,9 @@ export class SelfCheckMind implements Mind {
 
   async decide(log: RunLog): Promise<Decision> {
     const events = await this.#sinceMessage(log);
-    const runs = events.filter((event) => isAction(event, 'run') && event.source === 'agent');
+    const runs = events.filter(
+      (event) => isAction(event, 'run') && event.source === 'agent' && event.replay === undefined,
+    );
     const check = this.#checks[runs.length];
     const next = check
       ? runAction(check.command, `Checking: ${check.name}`, { timeout: TIMEOUT })

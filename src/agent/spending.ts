@@ -1,7 +1,7 @@
 import type { LlmMetrics } from '../events/event.ts';
 import { contextWindow, priceOf } from '../model/price.ts';
 import type { ModelStep } from '../model/step.ts';
-import type { AgentContext } from './context.ts';
+import type { ModelContext } from './context.ts';
 
 /** What the conversation has cost, step by step. */
 export class Spending {
@@ -14,7 +14,7 @@ export class Spending {
   #cacheWrite: number;
 
   /** @param last the newest metrics of the log, for what the conversation's row does not keep */
-  constructor(context: AgentContext, last: LlmMetrics | null) {
+  constructor(context: ModelContext, last: LlmMetrics | null) {
     const { spent, model, maxBudget } = context;
     this.cost = spent.cost;
     this.#model = model.name;

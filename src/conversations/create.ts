@@ -46,7 +46,8 @@ export async function createOrJoin(
     if (known) {
       const stored = vault.open(await conversations.request(known.key), requestBinding(userId, id));
       const repetition = stored.unwrap() === request.unwrap();
-      const message = repetition ? undefined : firstMessage(opening(id, body).events);
+      // A recording is replayed by a conversation of its own, or not at all.
+      const message = repetition || body.replay_json ? undefined : firstMessage(opening(id, body).events);
       if (message) return await say({ conversations, events }, known, redactEvent(message, redact));
       return await wake(conversations, known);
     }

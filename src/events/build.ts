@@ -28,7 +28,9 @@ export function observation<O extends ObservationName>(
   name: O,
   content: string,
   extras: ObservationExtras[O],
-  more: Pick<NewObservation, 'cause' | 'success' | 'tool_call_metadata'> & { message?: string } = {},
+  more: Pick<NewObservation, 'cause' | 'success' | 'tool_call_metadata' | 'llm_metrics'> & {
+    message?: string;
+  } = {},
 ): NewEvent {
   const { message = content, ...rest } = more;
   return { source, message, observation: name, content, extras, ...rest } as NewObservation;
@@ -53,12 +55,17 @@ export function userMessage(
   });
 }
 
-export function agentMessage(content: string, more: Parameters<typeof action>[4] = {}): NewEvent {
+/** `waits`: whether the agent goes on only after an answer. */
+export function agentMessage(
+  content: string,
+  more: Parameters<typeof action>[4] = {},
+  waits = true,
+): NewEvent {
   return action(
     'agent',
     'message',
     content,
-    { content, file_urls: null, image_urls: null, wait_for_response: true, security_risk: -1 },
+    { content, file_urls: null, image_urls: null, wait_for_response: waits, security_risk: -1 },
     more,
   );
 }

@@ -191,12 +191,14 @@ interface Base {
   source: EventSource;
   message: string;
   tool_call_metadata?: ToolCallMetadata;
+  llm_metrics?: LlmMetrics;
+  /** Ours: the number of the step of `replay_json` that this repeats. */
+  replay?: number;
 }
 
 type ActionOf<A extends ActionName> = Base & {
   action: A;
   args: ActionArgs[A];
-  llm_metrics?: LlmMetrics;
   /** Seconds the action may take. */
   timeout?: number;
 };

@@ -32,9 +32,14 @@ export class ConversationGone extends Error {
 export interface EventLog {
   /**
    * Gives the events their ids and appends them; the conversation's row follows in the same transaction
-   * ({@link project}). With a `generation`, only while that is the conversation's.
+   * ({@link project}). With a `generation`, only while that is the conversation's. An event that happened elsewhere
+   * before may bring its own time.
    * @throws Fenced, ConversationGone
    */
-  append(conversation: number, events: readonly NewEvent[], generation?: number): Promise<Event[]>;
+  append(
+    conversation: number,
+    events: readonly (NewEvent & { timestamp?: string })[],
+    generation?: number,
+  ): Promise<Event[]>;
   read(conversation: number, range: EventRange): Promise<StoredEvent[]>;
 }

@@ -1,4 +1,6 @@
 import type { AgentOutcome } from '../agent/context.ts';
+import { modelMissing } from '../agent/failure.ts';
+import { readRecording } from '../agent/replay/recording.ts';
 import type { Conversation } from '../conversations/store.ts';
 import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { ServiceError } from '../errors.ts';
@@ -42,18 +44,21 @@ export function stretchWith(given: StretchOptions): Stretch {
 
 async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const { row, settings, redact, workplace, signal } = stand;
-  let model: RunModel;
+  const request = storedRequest(
+    options.vault.open(await options.read.conversations.request(row.key), requestBinding(row.userId, row.id)),
+  );
+  const recording = request.replay_json ? readRecording(request.replay_json) : null;
+  const replay = recording?.ok ? recording.steps : [];
+  let model: RunModel | null;
   try {
-    if (!settings.model && settings.agent !== 'DummyAgent') return noModel(row, null);
-    model = settings.model ? options.resolveModel(settings.model) : noModelNeeded();
+    model = settings.model ? options.resolveModel(settings.model) : null;
+    // What is replayed needs none; what comes after it says so itself.
+    if (!model && settings.agent !== 'DummyAgent' && replay.length === 0) return noModel(row);
   } catch (error) {
     if (error instanceof ServiceError) return noModel(row, error.message);
     throw error;
   }
   const journal = journalOf(options, stand);
-  const request = storedRequest(
-    options.vault.open(await options.read.conversations.request(row.key), requestBinding(row.userId, row.id)),
-  );
   const outcome = await options.runAgent({
     agent: settings.agent,
     conversationId: row.id,
@@ -71,6 +76,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
       Object.entries(settings.customSecrets).map(([name, { description }]) => [name, description]),
     ),
     model,
+    replay,
     journal,
     iterations: row.iterations,
     spent: {
@@ -136,30 +142,12 @@ function failedStart({ row, redact }: Stand, { runtimeStatus, error }: CloneFail
   };
 }
 
-function noModel(row: Conversation, why: string | null): End {
-  const message = why ?? 'No model is configured.';
-  const hint =
-    'Store llm_model and llm_api_key (POST /api/settings), then start the conversation again or send a message.';
+function noModel(row: Conversation, why?: string): End {
+  const { reason, runtimeStatus, code, message, hint } = modelMissing(why);
   return {
-    events: [
-      errorObservation(`${message} ${hint}`, 'STATUS$ERROR_LLM_AUTHENTICATION'),
-      stateChanged('error', `${message} ${hint}`),
-    ],
-    change: {
-      runtimeStatus: 'STATUS$ERROR_LLM_AUTHENTICATION',
-      error: { code: 'model_not_configured', message, hint },
-    },
+    events: [errorObservation(reason, runtimeStatus), stateChanged('error', reason)],
+    change: { runtimeStatus, error: { code, message, hint } },
     unfinished: true,
     seen: row.lastUserMessage,
-  };
-}
-
-/** `DummyAgent` asks no model; one that is asked all the same is a fault of ours. */
-function noModelNeeded(): RunModel {
-  return {
-    name: 'none',
-    key: null,
-    fetch: () => Promise.reject(new Error('this agent has no model')),
-    open: () => Promise.reject(new Error('this agent has no model')),
   };
 }

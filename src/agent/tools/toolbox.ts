@@ -17,6 +17,12 @@ export const TOOLBOX: Readonly<Record<(typeof AGENTS)[number], readonly Tool[]>>
   DummyAgent: [],
 };
 
+/** What a replay may call: also of an agent that has no model, and of one whose searches are recorded as commands. */
+export function toolsToReplay(agent: (typeof AGENTS)[number]): readonly Tool[] {
+  if (agent === 'ReadOnlyAgent') return [...TOOLBOX.ReadOnlyAgent, executeBash];
+  return TOOLBOX.CodeActAgent;
+}
+
 /** As the model is offered them. */
 export function toolSet(tools: readonly Tool[]): ToolSet {
   return Object.fromEntries(

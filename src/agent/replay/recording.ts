@@ -1,0 +1,118 @@
+import { z } from 'zod';
+
+import { imageUrl } from '../../contract/conversations.ts';
+import { callOf, type RecordedCall } from './recorded-call.ts';
+
+/** What a replay does at one place of the recording. The first step is the message that begins the conversation. */
+export type ReplayStep =
+  | { kind: 'user'; content: string; imageUrls: string[]; fileUrls: string[] | null }
+  /** `waits`: nothing follows, so the user is waited for. */
+  | { kind: 'said'; text: string; waits: boolean }
+  | { kind: 'call'; call: RecordedCall; thought: string }
+  /** Something that is done nowhere here. */
+  | { kind: 'unknown'; action: string };
+
+export type Recording = { ok: true; steps: ReplayStep[] } | { ok: false; problem: string };
+
+/** What belongs to a run and not to what it did: each run has its own. */
+const OF_THE_RUN = new Set([
+  'system',
+  'recall',
+  'change_agent_state',
+  'condensation',
+  'condensation_request',
+  'null',
+]);
+/** V0's id for what a stop left undone; see `ConversationService`. */
+const STOPPED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
+
+const event = z.looseObject({
+  id: z.unknown().optional(),
+  source: z.unknown().optional(),
+  cause: z.unknown().optional(),
+  action: z.unknown().optional(),
+  observation: z.unknown().optional(),
+  timeout: z.unknown().optional(),
+  args: z.looseObject({}).catch({}),
+  extras: z.looseObject({}).catch({}),
+});
+type Recorded = z.output<typeof event>;
+type RecordedAction = Recorded & { action: string };
+
+const events = z.array(event);
+const recording = z.union([events, z.looseObject({ trajectory: events }).transform((all) => all.trajectory)]);
+
+/**
+ * Reads `replay_json`: a JSON array of events in V0's form, as any version of it exported them, or the answer of
+ * `GET …/trajectory`. Only what was done is kept: observations are made anew.
+ */
+export function readRecording(text: string): Recording {
+  const parsed = recording.safeParse(jsonOf(text));
+  if (!parsed.success) {
+    return no('must be a JSON array of events, or an object with such an array as "trajectory"');
+  }
+  const actions = doneActions(parsed.data);
+  const steps = actions.map((action, n) => stepOf(action, n === actions.length - 1));
+  if (steps.length > 0 && steps[0]?.kind !== 'user') {
+    return no('must begin with a message of the user, apart from events of the system');
+  }
+  return { ok: true, steps };
+}
+
+function no(problem: string): Recording {
+  return { ok: false, problem };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The actions that were carried out, in their order. */
+function doneActions(all: readonly Recorded[]): RecordedAction[] {
+  const undone = new Set(all.filter(saysUndone).map(({ cause }) => cause));
+  let finished = false;
+  return all.filter((one): one is RecordedAction => {
+    if (typeof one.action !== 'string' || one.source === 'environment') return false;
+    if (OF_THE_RUN.has(one.action) || undone.has(one.id) || isHeldBack(one)) return false;
+    // What came with `finish` in one answer was not done; the user's next word goes on.
+    if (isUserMessage(one)) finished = false;
+    else if (finished) return false;
+    if (one.action === 'finish') finished = true;
+    return true;
+  });
+}
+
+function saysUndone({ observation, extras }: Recorded): boolean {
+  return observation === 'user_rejected' || (observation === 'error' && extras['error_id'] === STOPPED);
+}
+
+/** Stands for a question to the user; once it is confirmed the action comes again. */
+function isHeldBack({ args }: Recorded): boolean {
+  return args['confirmation_state'] === 'awaiting_confirmation' || args['confirmation_state'] === 'rejected';
+}
+
+function isUserMessage({ action, source }: Recorded): boolean {
+  return action === 'message' && source === 'user';
+}
+
+function stepOf(recorded: RecordedAction, last: boolean): ReplayStep {
+  const { action, args } = recorded;
+  const content = textOf(args['content']);
+  if (isUserMessage(recorded)) {
+    const imageUrls = z.array(imageUrl).catch([]).parse(args['image_urls']);
+    const fileUrls = z.array(z.string()).nullable().catch(null).parse(args['file_urls']);
+    return { kind: 'user', content, imageUrls, fileUrls };
+  }
+  if (action === 'message') return { kind: 'said', text: content, waits: last };
+  const call = callOf(action, args, recorded.timeout);
+  if (!call) return { kind: 'unknown', action: action.slice(0, 100) };
+  return { kind: 'call', call, thought: action === 'think' ? '' : textOf(args['thought']) };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : '';
+}
