@@ -31,9 +31,14 @@ export function secretText(max = 10_000) {
     .transform((value) => new Secret(value));
 }
 
+// A header carries bytes, not characters (RFC 9110, 5.5): fetch refuses any other, but only when it is used.
+// oxlint-disable-next-line no-control-regex -- from the first character there is
+const OF_BYTES = /^[\u0000-\u00ff]*$/;
+
 /** A {@link secretText} that is sent in a header: one line. */
 export function secretLine(max = 10_000) {
   return line(max)
+    .regex(OF_BYTES, 'must have no characters that a header cannot carry')
     .meta({ format: 'password', writeOnly: true })
     .transform((value) => new Secret(value));
 }

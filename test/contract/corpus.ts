@@ -179,6 +179,11 @@ export const SETTINGS_CASES: readonly Case[] = [
   accepted('a Tavily key', { search_api_key: 'tvly-key' }),
   rejected('another search key', { search_api_key: 'sk-key' }, 'body.search_api_key not_valid'),
   accepted('a model key of one character', { llm_api_key: 'x' }),
+  rejected(
+    'a model key that no header can carry',
+    { llm_api_key: 'sk-\u{1f600}' },
+    'body.llm_api_key invalid_format',
+  ),
   rejected('a model key of two lines', { llm_api_key: 'a\nb' }, 'body.llm_api_key not_valid'),
   rejected('half a character', '{"llm_model":"\\ud800"}', 'body.llm_model not_valid'),
   rejected('NUL', { llm_model: 'a\0b' }, 'body.llm_model not_valid'),
