@@ -43,6 +43,7 @@ import type { Push } from './sandbox/gateway/push.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { selectSandbox } from './sandbox/select.ts';
 import { openVault } from './secrets/key-file.ts';
+import type { Secret } from './secrets/secret.ts';
 import { Redactor } from './secrets/redactor.ts';
 import type { RunSettings } from './settings/run-settings.ts';
 import { SettingsService } from './settings/service.ts';
@@ -255,8 +256,12 @@ function openSandboxes(
     uidBase,
     extraReadOnlyPaths: readOnlyPaths,
     caFile: config.caFile,
-    startGateway: (socketPath: string, front: GitFront | null) =>
-      startGateway({ socketPath, front, policy, frontPolicy, resolve, log: tell, pushed }),
+    startGateway: (socketPath: string, front: GitFront | null, secrets: readonly Secret[]) => {
+      // A program inside may ask for a host that it calls by a secret.
+      const redactor = new Redactor(secrets);
+      const log = (line: string): void => tell(redactor.redact(line));
+      return startGateway({ socketPath, front, policy, frontPolicy, resolve, log, pushed });
+    },
     gitConfig: gitFrontConfig,
     log: tell,
   });

@@ -56,7 +56,7 @@ async function start(
   const shell = await makeRunDirectory(directory, user);
   const socketPath = join(shell.gateway, 'gateway.sock');
   const [gateway] = await Promise.all([
-    options.startGateway(socketPath, spec.git),
+    options.startGateway(socketPath, spec.git, Object.values(spec.env)),
     prepareRunDirectory(shell.run, user),
     writeFile(shell.gitConfig, gitConfig(spec.identity, options.gitConfig(spec.git))),
     prepareDirectory(spec.workspace, user),

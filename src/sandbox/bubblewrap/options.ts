@@ -1,3 +1,4 @@
+import type { Secret } from '../../secrets/secret.ts';
 import type { GitFront } from '../gateway/git-front.ts';
 
 export interface BubblewrapOptions {
@@ -12,7 +13,12 @@ export interface BubblewrapOptions {
   extraReadOnlyPaths: readonly string[];
   /** Certificates that programs inside should trust besides the system's; null: the system's alone. */
   caFile: string | null;
-  startGateway: (socketPath: string, front: GitFront | null) => Promise<{ close(): Promise<void> }>;
+  /** `secrets`: what the sandbox knows, and could make a part of what is said about it. */
+  startGateway: (
+    socketPath: string,
+    front: GitFront | null,
+    secrets: readonly Secret[],
+  ) => Promise<{ close(): Promise<void> }>;
   /** What `/etc/gitconfig` inside says about the way out. */
   gitConfig: (front: GitFront | null) => string;
   log: (line: string) => void;

@@ -98,7 +98,7 @@ async function openSandbox(
   // As the shell will say it, whatever links lead there.
   const workspace = await realpath(spec.workspace);
   const socketPath = join(directory, 'gateway.sock');
-  const gateway = await options.startGateway(socketPath, spec.git);
+  const gateway = await options.startGateway(socketPath, spec.git, Object.values(spec.env));
   failing.defer(() => gateway.close());
   const relay = await startRelay(socketPath);
   failing.defer(() => relay.close());
