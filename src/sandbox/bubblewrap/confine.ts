@@ -64,7 +64,9 @@ export async function confine(
       options,
       command: wish.command,
       mark: instance.markOf(key),
-      disk: wish.watchDisk ? { directories: [workspace, home], bytes: limits.diskBytes } : null,
+      disk: wish.watchDisk
+        ? { watched: { workspace, home, run: shell?.run ?? null }, bytes: limits.diskBytes }
+        : null,
     });
   } catch (error) {
     await bounds.remove();

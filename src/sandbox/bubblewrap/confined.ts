@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { DiskWatch } from './limits/disk.ts';
+import { DiskWatch, type Watched } from './limits/disk.ts';
 import { childrenOf, killAll, processTree } from './limits/process-tree.ts';
 import { launch, type Launch, type Launched } from './launch.ts';
 import { killSurvivors } from './survivors.ts';
@@ -12,7 +12,7 @@ export interface Confinement extends Launch {
   /** Part of a mount that only this sandbox has, to find its processes by. */
   mark: string;
   /** What is watched for its size on the disk; none in the self test. */
-  disk: { directories: readonly string[]; bytes: number } | null;
+  disk: { watched: Watched; bytes: number } | null;
 }
 
 /** The processes of one sandbox, from the launch until nothing of them is left. They end together, always. */
@@ -28,8 +28,7 @@ export class Confined {
   constructor(plan: Confinement) {
     this.#plan = plan;
     this.#launched = launch(plan);
-    this.#disk =
-      plan.disk && new DiskWatch(plan.disk.directories, plan.disk.bytes, () => plan.bounds.members());
+    this.#disk = plan.disk && new DiskWatch(plan.disk.watched, plan.disk.bytes, () => plan.bounds.members());
     this.#disk?.start((reason) => this.kill(reason));
     this.#watch();
     void this.#launched.closed.then(() => this.#end());

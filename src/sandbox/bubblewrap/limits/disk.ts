@@ -13,25 +13,38 @@ const LONGEST_COUNT_MS = 5 * 60_000;
 const ROOM_TO_CLEAN_UP = 8 * 1024 ** 2;
 /** Empty files take no blocks, but each takes an inode that the host may run out of. */
 const BYTES_PER_FILE = 4096;
+/** The run directory lies on a file system of the host's own, often a small one in memory; a shell needs kilobytes. */
+const MOST_IN_RUN = 256 * 1024 ** 2;
+
+export interface Watched {
+  workspace: string;
+  home: string;
+  /** What the shell and the service share; null without a shell. */
+  run: string | null;
+}
 
 /**
- * Watches what workspace and home take on the disk. The kernel offers no bound for a directory that works on every
- * file system, so this one looks: quickly at the free space, and into the directories when that has gone down enough.
+ * Watches what a sandbox takes on the disk, wherever it may write. The kernel offers no bound for a directory that
+ * works on every file system, so this one looks: quickly at the free space, and into the directories when that has
+ * gone down enough.
  */
 export class DiskWatch {
   readonly #directories: readonly string[];
+  readonly #run: string | null;
   readonly #limit: number;
   readonly #members: () => Promise<number[]>;
   #ceiling: number | null = null;
   #used = 0;
+  #usedInRun = 0;
   #free: readonly Free[] = [];
   #nextCount = 0;
   #countAtLatest = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(directories: readonly string[], limitBytes: number, members: () => Promise<number[]>) {
-    this.#directories = directories;
+  constructor({ workspace, home, run }: Watched, limitBytes: number, members: () => Promise<number[]>) {
+    this.#directories = run === null ? [workspace, home] : [workspace, home, run];
+    this.#run = run;
     this.#limit = limitBytes;
     this.#members = members;
   }
@@ -56,17 +69,21 @@ export class DiskWatch {
     const free = await Promise.all(this.#directories.map(freeSpace));
     const now = performance.now();
     if (this.#ceiling !== null) {
-      const suspect = this.#used + shrunk(this.#free, free) > this.#ceiling;
+      const more = shrunk(this.#free, free);
+      const suspect = this.#used + more > this.#ceiling || this.#usedInRun + more > MOST_IN_RUN;
       if (now < this.#nextCount || (!suspect && now < this.#countAtLatest)) return null;
     }
     const counted = await countBytes(this.#directories);
     if (counted === null) return uncountable(this.#limit);
-    this.#used = counted + (await unlinkedBytes(await this.#members(), this.#directories));
+    this.#usedInRun = counted.get(this.#run ?? '') ?? 0;
+    this.#used =
+      (counted.get('total') ?? 0) + (await unlinkedBytes(await this.#members(), this.#directories));
     this.#free = free;
     const took = performance.now() - now;
     this.#nextCount = performance.now() + took * REST_FACTOR;
     this.#countAtLatest = performance.now() + COUNT_EVERY_MS;
     this.#ceiling ??= Math.max(this.#limit, this.#used + ROOM_TO_CLEAN_UP);
+    if (this.#usedInRun > MOST_IN_RUN) return runBreach(this.#usedInRun);
     return this.#used > this.#ceiling ? diskBreach(this.#used, this.#limit) : null;
   }
 }
@@ -75,6 +92,13 @@ function diskBreach(used: number, limit: number): string {
   return (
     `The workspace and home take ${size(used)} of disk, more than the ${size(limit)} they may take, ` +
     'so all commands were stopped. Remove files that are not needed, or have the limit raised.'
+  );
+}
+
+function runBreach(used: number): string {
+  return (
+    `/run/agent takes ${size(used)}, more than the ${size(MOST_IN_RUN)} it may take, so all commands were stopped. ` +
+    'It is no place for files: use /workspace, the home or /tmp.'
   );
 }
 
@@ -103,16 +127,19 @@ function shrunk(before: readonly Free[], after: readonly Free[]): number {
   return Math.max(0, ...drops);
 }
 
-/** Null when it took too long. */
-async function countBytes(directories: readonly string[]): Promise<number | null> {
+/** Bytes by directory, and their sum as `total`; null when it took too long. */
+async function countBytes(directories: readonly string[]): Promise<ReadonlyMap<string, number> | null> {
   const [bytes, files] = await Promise.all([
     count('--block-size=1', directories),
     count('--inodes', directories),
   ]);
-  return bytes === null || files === null ? null : Math.max(bytes, files * BYTES_PER_FILE);
+  if (bytes === null || files === null) return null;
+  return new Map(
+    [...bytes].map(([name, taken]) => [name, Math.max(taken, (files.get(name) ?? 0) * BYTES_PER_FILE)]),
+  );
 }
 
-async function count(unit: string, directories: readonly string[]): Promise<number | null> {
+async function count(unit: string, directories: readonly string[]): Promise<Map<string, number> | null> {
   const measure = (): Promise<Ended> =>
     runProgram('nice', ['du', '-sxc', unit, '--', ...directories], LONGEST_COUNT_MS);
   let { stdout, stderr } = await measure();
@@ -121,9 +148,10 @@ async function count(unit: string, directories: readonly string[]): Promise<numb
     await runProgram('chmod', ['-R', 'u+rX', '--', ...directories], LONGEST_COUNT_MS);
     ({ stdout } = await measure());
   }
+  const lines = stdout.matchAll(/^(\d+)\t(.*)$/gm);
+  const counts = new Map([...lines].map(([, number, name = '']) => [name, Number(number)] as const));
   // Without the last line it was stopped. What vanishes while it counts is only complained about.
-  const total = /^(\d+)\ttotal$/m.exec(stdout)?.[1];
-  return total === undefined ? null : Number(total);
+  return counts.has('total') ? counts : null;
 }
 
 /** A file that was removed while a process holds it open is in no directory, but still on the disk. */

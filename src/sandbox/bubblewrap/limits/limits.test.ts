@@ -72,6 +72,18 @@ describe('the limits of a sandbox', () => {
     assert.match(outcome.reason ?? '', /disk/);
   });
 
+  for (const [what, fill] of [
+    ['files', 'for i in {1..1000}; do head -c 4M /dev/zero > big.$i; sleep 0.02; done'],
+    ['empty files', `perl -e 'for (1 .. 400000) { open(my $f, ">", $_) }'; sleep 30`],
+  ] as const) {
+    test(`end what fills the directory that the shell shares with the service by ${what}`, async () => {
+      const sandbox = await bench.open(7, { limits: { ...LIMITS, diskBytes: 8 * 1024 ** 3 } });
+      const outcome = await run(sandbox, `cd /run/agent/x && ${fill}`, 60_000);
+      assert.equal(outcome.kind, 'lost');
+      assert.match(outcome.reason ?? '', /\/run\/agent takes .* more than the 256 MiB/);
+    });
+  }
+
   test('count empty files too, as the host has only so many', async () => {
     const sandbox = await bench.open(6, { limits: LIMITS });
     const outcome = await run(
