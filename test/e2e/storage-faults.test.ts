@@ -3,12 +3,15 @@
  * disk is a tmpfs: mounted by root, by an ordinary user in a user namespace of its own.
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import { isAction } from '../../src/events/event.ts';
+import { fileURLToPath } from 'node:url';
+import { type Event, isAction } from '../../src/events/event.ts';
 import { call, gate, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
-import { type Parley, prepareParley } from '../support/parley.ts';
+import { type Parley, prepareParley, startParley } from '../support/parley.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/failpoint-disk.ts';
 
 const NO_SANDBOX = { PARLEY_SANDBOX: 'none' };
@@ -113,3 +116,134 @@ describe('a full disk', () => {
     await parley.ok('POST', '/api/settings', settingsFor(model));
   });
 });
+
+describe('a database that another process holds', () => {
+  let model: ModelServer;
+  let parley: Parley;
+  let other: DatabaseSync;
+
+  before(async () => {
+    model = await startModelServer(thinking('free'));
+    parley = await startParley(NO_SANDBOX);
+    other = new DatabaseSync(join(parley.dataDir, 'parley.db'));
+    await parley.ok('POST', '/api/settings', settingsFor(model));
+  });
+  after(async () => {
+    other.close();
+    await parley.close();
+    await model.close();
+  });
+
+  it('holds up who writes, and nobody else', async () => {
+    other.exec('begin immediate');
+    let answered = false;
+    const written = parley.request('POST', '/api/settings', { llm_model: 'openai/later' });
+    void written.then(() => (answered = true));
+    for (let n = 0; n < 20; n += 1) await parley.ok('GET', '/api/settings');
+    assert.equal(answered, false, 'other requests were answered while it waited');
+    other.exec('rollback');
+    assert.equal((await written).status, 200);
+    await parley.ok('POST', '/api/settings', settingsFor(model));
+  });
+
+  it('for too long refuses the write, and says why; the run waits and loses nothing', async () => {
+    await parley.ok('POST', '/api/conversations', { conversation_id: 'held', initial_user_msg: 'think' });
+    await model.until((requests) => requests.some(({ turn }) => turn === 1));
+    other.exec('begin immediate');
+    model.open('free');
+    const reply = await parley.request('POST', '/api/conversations/held/message', { message: 'more' });
+    assert.equal(reply.status, 503);
+    assert.deepEqual(problemOf(reply.body), {
+      code: 'storage_unavailable',
+      detail: 'Nothing was stored: another process holds the database: end it, then try again.',
+    });
+    other.exec('rollback');
+    const view = await parley.until('held', ({ agent_state }) => agent_state === 'finished');
+    assert.equal(view.error, null);
+    const events = await parley.events('held');
+    assert.equal(events.filter((event) => isAction(event, 'think')).length, 2);
+    assert.deepEqual(saidBy(events), ['think']);
+  });
+});
+
+describe('a clock that is an hour off', () => {
+  const HOUR_MS = 60 * 60 * 1000;
+  const PRELOAD = fileURLToPath(new URL('../support/failpoint-clock.ts', import.meta.url));
+  const off = (ms: number) => ({ node: ['--import', PRELOAD], env: { CLOCK_OFF_MS: String(ms) } });
+  let model: ModelServer;
+  let parley: Parley;
+  let bob: string;
+
+  before(async () => {
+    model = await startModelServer(byTurn([say('one'), say('two'), say('three')], say('A title')));
+    // Beside a second user the model on loopback has to be allowed.
+    parley = await prepareParley({ ...NO_SANDBOX, PARLEY_ALLOW_PRIVATE_HOSTS: '*' });
+    await parley.start(off(HOUR_MS));
+    await parley.ok('POST', '/api/settings', settingsFor(model));
+    const printed = await parley.command('keys', 'create', '--user', 'bob', '--expires', '30m');
+    bob = printed.trimEnd().split('\n').at(-1) ?? '';
+  });
+  after(async () => {
+    await parley.close();
+    await model.close();
+  });
+
+  const creation = { initial_user_msg: 'hello' };
+  const create = async (): Promise<string> => {
+    const response = await fetch(`${parley.url}/api/conversations`, {
+      method: 'POST',
+      headers: {
+        'x-session-api-key': parley.key,
+        'content-type': 'application/json',
+        'idempotency-key': 'the same',
+      },
+      body: JSON.stringify(creation),
+    });
+    const body: unknown = await response.json();
+    assert.ok(typeof body === 'object' && body !== null && 'conversation_id' in body);
+    return String(body.conversation_id);
+  };
+  const answered = (id: string, answer: string): Promise<Event[]> =>
+    parley.untilEvents(id, (events) =>
+      events.some((event) => isAction(event, 'message') && event.args.content === answer),
+    );
+  let id: string;
+
+  it('ahead: a key that ends before then counts no more', async () => {
+    assert.equal((await parley.request('GET', '/api/conversations', undefined, bob)).status, 401);
+    id = await create();
+    await answered(id, 'one');
+  });
+
+  it('back again: the key counts, creations are still repeated, the log goes on', async () => {
+    await parley.stop();
+    await parley.start();
+    assert.equal((await parley.request('GET', '/api/conversations', undefined, bob)).status, 200);
+    assert.equal(await create(), id, 'the Idempotency-Key is still known');
+    await parley.ok('POST', `/api/conversations/${id}/message`, { message: 'again' });
+    await answered(id, 'two');
+  });
+
+  it('behind: ids order what times do not', async () => {
+    await parley.crash();
+    await parley.start(off(-HOUR_MS));
+    await parley.ok('POST', `/api/conversations/${id}/message`, { message: 'and again' });
+    const events = await answered(id, 'three');
+    assert.deepEqual(saidBy(events), ['hello', 'again', 'and again']);
+    assert.deepEqual(
+      events.map((event) => event.id),
+      events.map((_, index) => index),
+    );
+    const times = events.map(({ timestamp }) => timestamp);
+    assert.notDeepEqual(times, times.toSorted(), 'the clock did jump');
+    await parley.ok('POST', '/api/conversations', { conversation_id: 'newest' });
+    const page = await parley.ok('GET', '/api/conversations');
+    assert.match(JSON.stringify(page), /^\{"results":\[\{"conversation_id":"newest"/);
+  });
+});
+
+function saidBy(events: readonly Event[]): string[] {
+  return events.flatMap((event) =>
+    isAction(event, 'message') && event.source === 'user' ? [event.args.content] : [],
+  );
+}
