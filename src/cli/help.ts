@@ -27,6 +27,9 @@ export const HELP = `parley: a self-hosted service for agent conversations
   parley secrets rotate [--key-file NEW]
         Seals all stored secrets anew with another key, while no server runs.
 
+  parley import-openhands DIR [--user NAME]
+        Takes over settings, secrets and conversations of OpenHands V0 (~/.openhands).
+
   parley help
 
 Keys and users may be changed while the server runs. Both find the data by PARLEY_DATA_DIR;

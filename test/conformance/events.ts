@@ -56,6 +56,15 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
 );
 
 export const eventLogFacts: Facts = {
+  'an event may bring the time at which it happened elsewhere; its id is ours': async (under) => {
+    const key = await addConversation(under);
+    const then = '2025-08-14T12:00:01.000002';
+    await append(under, key, [{ ...message(), ...{ timestamp: then } }, message()]);
+    const [past, now] = parsed(await under.storage.read.events.read(key, ALL));
+    assert.deepEqual([past?.id, past?.timestamp], [0, then]);
+    assert.notEqual(now?.timestamp, then);
+  },
+
   'ids count from 0 without gaps, and the log says what was appended': async (under) => {
     const key = await addConversation(under);
     const first = await append(under, key, messages(2));

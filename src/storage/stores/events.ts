@@ -23,7 +23,11 @@ export class SqlEventLog implements EventLog {
     this.#appended = appended;
   }
 
-  async append(conversation: number, events: readonly NewEvent[], generation?: number): Promise<Event[]> {
+  async append(
+    conversation: number,
+    events: readonly (NewEvent & { timestamp?: string })[],
+    generation?: number,
+  ): Promise<Event[]> {
     const row = await this.#db
       .selectFrom('conversations')
       .select([
