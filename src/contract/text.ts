@@ -60,8 +60,9 @@ export function httpUrl(max = 2_000) {
 }
 
 export function isHttpUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, username, password, hostname } = new URL(value);
+  const url = URL.parse(value);
+  if (!url) return false;
+  const { protocol, username, password, hostname } = url;
   return (
     (protocol === 'http:' || protocol === 'https:') && username === '' && password === '' && hostname !== ''
   );

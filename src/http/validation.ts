@@ -1,5 +1,5 @@
 import type { FastifySchemaCompiler } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type MemberError, ServiceError } from '../errors.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -16,8 +16,11 @@ const PARTS: Readonly<Record<string, string>> = {
 /** Validates a part of a request by its zod schema; every offending member is named, no value is repeated. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const part = PARTS[httpPart ?? ''] ?? 'body';
+  let compiled: z.ZodType | undefined;
   return (data: unknown) => {
-    const result = schema.safeParse(data);
+    // When it is first asked for: most starts never see most routes.
+    compiled ??= z.compile(schema);
+    const result = compiled.safeParse(data);
     if (result.success) return { value: result.data };
     return { error: invalidRequest(memberErrors(result.error.issues, data, [part])) };
   };
