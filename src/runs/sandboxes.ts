@@ -1,6 +1,7 @@
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { ServiceError } from '../errors.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandbox/sandbox.ts';
 
 /** What a run wants of its sandbox; the rest of the specification follows from the conversation's number. */
@@ -9,8 +10,8 @@ export type SandboxWish = Omit<SandboxSpec, 'key' | 'workspace' | 'home'>;
 interface Held {
   wish: unknown;
   opening: Promise<Sandbox>;
-  /** Runs that use it now. */
-  users: number;
+  /** Opened only to be lent: closed when nobody has it any more. */
+  lent: boolean;
   lastUsed: number;
 }
 
@@ -29,6 +30,10 @@ export interface SandboxesOptions {
 export class Sandboxes {
   readonly #options: SandboxesOptions;
   readonly #held = new Map<number, Held>();
+  /** How many runs and borrowers use a conversation's sandbox now, whichever it is. */
+  readonly #users = new Map<number, number>();
+  /** Removed conversations, whose numbers come never again. */
+  readonly #discarded = new Set<number>();
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
@@ -40,12 +45,45 @@ export class Sandboxes {
     const held = this.#held.get(key);
     if (held) {
       held.lastUsed = performance.now();
-      if (isDeepStrictEqual(held.wish, plain)) return await held.opening;
+      if (isDeepStrictEqual(held.wish, plain)) {
+        held.lent = false;
+        return await held.opening;
+      }
       await this.close(key);
     }
-    await this.#makeRoom();
-    const opening = this.#options.provider.open({ key, ...this.directories(key), ...wish }, signal);
-    const entry: Held = { wish: plain, opening, users: held?.users ?? 0, lastUsed: performance.now() };
+    return await this.#open(key, wish, signal, false);
+  }
+
+  /**
+   * Gives the conversation's sandbox as it is; where none is open, one as wished, which is closed after `use`. A run
+   * that wants another takes the place: then what `use` does in it ends as lost.
+   * @throws ServiceError sandbox_unavailable, conversation_not_found
+   */
+  async lend<T>(
+    key: number,
+    wish: SandboxWish,
+    signal: AbortSignal,
+    use: (sandbox: Sandbox) => Promise<T>,
+  ): Promise<T> {
+    const release = this.use(key);
+    // Not tied to this signal: by the time it is open another may have been lent it.
+    const opening = this.#held.get(key)?.opening ?? this.#open(key, wish, new AbortController().signal, true);
+    try {
+      return await use(await unlessAborted(opening, signal));
+    } finally {
+      release();
+      if (this.#held.get(key)?.lent === true && !this.#users.has(key)) await this.close(key);
+    }
+  }
+
+  async #open(key: number, wish: SandboxWish, signal: AbortSignal, lent: boolean): Promise<Sandbox> {
+    // Its directories would be made again, and nobody would remove them.
+    if (this.#discarded.has(key))
+      throw new ServiceError('conversation_not_found', 'The conversation has been removed.');
+    const opening = this.#makeRoom().then(() =>
+      this.#options.provider.open({ key, ...this.directories(key), ...wish }, signal),
+    );
+    const entry: Held = { wish: comparable(wish), opening, lent, lastUsed: performance.now() };
     this.#held.set(key, entry);
     const forget = (): void => {
       if (this.#held.get(key) === entry) this.#held.delete(key);
@@ -62,12 +100,13 @@ export class Sandboxes {
 
   /** Keeps the conversation's sandbox from making room for others until the function it gives is called. */
   use(key: number): () => void {
-    const held = this.#held.get(key);
-    if (!held) return () => {};
-    held.users += 1;
+    this.#users.set(key, (this.#users.get(key) ?? 0) + 1);
     return () => {
-      held.users -= 1;
-      held.lastUsed = performance.now();
+      const left = (this.#users.get(key) ?? 1) - 1;
+      if (left === 0) this.#users.delete(key);
+      else this.#users.set(key, left);
+      const held = this.#held.get(key);
+      if (held) held.lastUsed = performance.now();
     };
   }
 
@@ -82,6 +121,7 @@ export class Sandboxes {
 
   /** Removes the conversation's directories. */
   async discard(key: number): Promise<void> {
+    this.#discarded.add(key);
     await this.close(key);
     await this.#options.provider.discard({ key, ...this.directories(key) });
     // Not when there is something of another's in it.
@@ -111,9 +151,21 @@ export class Sandboxes {
   async #makeRoom(): Promise<void> {
     if (this.#held.size < this.#options.most) return;
     const [oldest] = [...this.#held]
-      .filter(([, { users }]) => users === 0)
+      .filter(([key]) => !this.#users.has(key))
       .toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
     if (oldest) await this.close(oldest[0]);
+  }
+}
+
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
 

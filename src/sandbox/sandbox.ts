@@ -36,8 +36,8 @@ export interface ExecOptions {
   input?: string;
   /** Milliseconds from its start until the command is interrupted (INT, then TERM, then KILL). */
   timeoutMs: number;
-  /** Called with output as it comes, before it is cut or redacted. */
-  onOutput?: (chunk: Uint8Array) => void;
+  /** Called with output as it comes, before it is cut or redacted. While a promise it gave is open, no more is read. */
+  onOutput?: (chunk: Uint8Array) => void | Promise<void>;
   /** Stops the command (INT, TERM, KILL in quick steps); the outcome is `interrupted`. */
   signal: AbortSignal;
 }

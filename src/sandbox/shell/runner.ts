@@ -5,6 +5,9 @@ import { MarkScanner } from './mark.ts';
 import type { Mark } from './mark.ts';
 import type { ExchangeDirectory } from './run-directory.ts';
 
+/** Takes output; while a promise it gave is open, no more is read. */
+export type Sink = (chunk: Buffer) => void | Promise<void>;
+
 /**
  * The service's side of one bash that runs one command. It is made ahead, with all its files open, so that a command
  * waits for neither. Afterwards its output is read on to the end and dropped, because closing it would end, by
@@ -21,7 +24,7 @@ export class Runner {
   #opening: Promise<void> | null = null;
   #output: Socket | null = null;
   #command: Socket | null = null;
-  #sink: ((chunk: Buffer) => void) | null = null;
+  #sink: Sink | null = null;
   #over = false;
   #pid: number | null = null;
 
@@ -75,7 +78,7 @@ export class Runner {
     this.#warm.resolve(this.#command !== null);
   }
 
-  async run(command: string, input: string | undefined, sink: (chunk: Buffer) => void): Promise<void> {
+  async run(command: string, input: string | undefined, sink: Sink): Promise<void> {
     const to = this.#command;
     if (!to) throw new Error('the runner is not open');
     if (input !== undefined) await this.#directory.write(`${this.number}.in`, input);
@@ -110,13 +113,21 @@ export class Runner {
   #read(chunk: Buffer): void {
     if (this.#over) return;
     const { output, mark } = this.#scanner.push(chunk);
-    if (output.length > 0) this.#sink?.(output);
+    if (output.length > 0) this.#give(output);
     if (mark) this.#finish(mark);
+  }
+
+  #give(chunk: Buffer): void {
+    const taken = this.#sink?.(chunk);
+    if (!taken) return;
+    this.#output?.pause();
+    const goOn = (): void => void this.#output?.resume();
+    void taken.then(goOn, goOn);
   }
 
   #closed(): void {
     const held = this.#scanner.flush();
-    if (!this.#over && held.length > 0) this.#sink?.(held);
+    if (!this.#over && held.length > 0) this.#give(held);
     this.#finish(null);
     this.#drained.resolve();
   }

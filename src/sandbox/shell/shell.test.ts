@@ -130,10 +130,32 @@ test('output is exact, whatever the bytes and however it ends', async (t) => {
   const { exec } = await fresh(t);
   const chunks: Uint8Array[] = [];
   await exec(String.raw`for i in {0..255}; do printf "\\x$(printf %02x $i)"; done; printf '\x1e'`, {
-    onOutput: (chunk) => chunks.push(Uint8Array.from(chunk)),
+    onOutput: (chunk) => void chunks.push(Uint8Array.from(chunk)),
   });
   const expected = Buffer.from([...Array.from({ length: 256 }, (_, byte) => byte), 0x1e]);
   assert.deepEqual(Buffer.concat(chunks), expected);
+});
+
+test('no more output is read while whoever takes it is not ready', async (t) => {
+  const { exec } = await fresh(t);
+  const ready = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<void>();
+  let [calls, bytes] = [0, 0];
+  const running = exec('yes | head -c 3000000; echo $? >&2', {
+    onOutput: (chunk) => {
+      calls += 1;
+      bytes += chunk.length;
+      first.resolve();
+      return ready.promise;
+    },
+  });
+  await first.promise;
+  // Another command goes its way meanwhile: the shell is not held up, only this output.
+  assert.equal((await exec('echo beside')).output, 'beside\n');
+  assert.equal(calls, 1);
+  ready.resolve();
+  assert.equal((await running).exitCode, 0);
+  assert.equal(bytes, 3_000_002);
 });
 
 test('standard input is empty, or what was given', async (t) => {

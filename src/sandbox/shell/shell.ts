@@ -9,7 +9,7 @@ import { Ladder } from './ladder.ts';
 import type { SignalName } from './ladder.ts';
 import { ExchangeDirectory } from './run-directory.ts';
 import type { Owner } from './run-directory.ts';
-import type { Runner } from './runner.ts';
+import type { Runner, Sink } from './runner.ts';
 import { Runners } from './runners.ts';
 
 /** A sandbox that runs `bash --norc --noprofile <run directory>/lib/supervisor.sh`, whatever stands around it. */
@@ -128,9 +128,9 @@ export class Shell {
 
   async #run(runner: Runner, ladder: Ladder, command: string, options: ExecOptions): Promise<CommandOutcome> {
     const output = new CappedOutput();
-    const take = (chunk: Buffer): void => {
+    const take: Sink = (chunk) => {
       output.push(chunk);
-      options.onOutput?.(chunk);
+      return options.onOutput?.(chunk);
     };
     ladder.begin(options.timeoutMs);
     await runner.run(command, options.input, take).catch(() => this.#lose('its shell was tampered with'));
