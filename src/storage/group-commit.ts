@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
+import { BUSY, FULL, isTrouble, resultCode } from './result-code.ts';
 
 interface Waiting {
   /** Runs the write inside the open transaction; gives back what its caller is told after the commit. */
@@ -138,20 +139,6 @@ export class GroupCommit {
       // The callers are told what went wrong first; a transaction that stays open fails the next batch at its `begin`.
     }
   }
-}
-
-// Primary result codes, https://www.sqlite.org/rescode.html
-const BUSY = 5;
-const FULL = 13;
-/** Beside those: NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB: the database is in trouble, not the statement wrong. */
-const TROUBLE: ReadonlySet<number> = new Set([BUSY, FULL, 7, 8, 10, 11, 14, 26]);
-
-function resultCode(reason: unknown): number {
-  return reason instanceof Error && 'errcode' in reason ? Number(reason.errcode) & 0xff : 0;
-}
-
-function isTrouble(reason: unknown): boolean {
-  return TROUBLE.has(resultCode(reason));
 }
 
 function unavailable(cause: unknown): ServiceError {
