@@ -41,6 +41,7 @@ import { startGateway } from './sandbox/gateway/gateway.ts';
 import { type GitFront, gitFrontConfig } from './sandbox/gateway/git-front.ts';
 import type { Push } from './sandbox/gateway/push.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
+import { sandboxNotice } from './sandbox/notice.ts';
 import { selectSandbox } from './sandbox/select.ts';
 import { openVault } from './secrets/key-file.ts';
 import type { Secret } from './secrets/secret.ts';
@@ -103,6 +104,8 @@ export async function build(config: Config, log: Logger): Promise<App> {
   const provider = await openSandboxes(config, policy, log, (push) => {
     note(push).catch((error: unknown) => log.error({ err: error }, 'a push was not noted'));
   });
+  const notice = sandboxNotice(provider.report);
+  log[notice.level]({ sandbox: provider.report.kind }, notice.text);
   const sandboxes = new Sandboxes({
     provider: measuredProvider(provider, metrics),
     directory: workspacesIn(config.dataDir),
