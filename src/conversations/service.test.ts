@@ -63,6 +63,12 @@ describe('create or join', () => {
     assert.deepEqual(await messages(c, 'race'), ['only once']);
   });
 
+  it('hides a live secret in the title that a user gives', async () => {
+    await c.service.create(c.principal, { conversation_id: 'titled' });
+    await c.service.rename(c.principal, 'titled', 'why a-live-secret fails');
+    assert.equal((await c.service.get(c.principal, 'titled')).title, 'why <secret_hidden> fails');
+  });
+
   it('shows nothing of one user to another, and lets both use the same id', async () => {
     const bob = await c.addUser('bob');
     await c.service.create(c.principal, { conversation_id: 'mine', initial_user_msg: 'private' });

@@ -53,12 +53,14 @@ export class ConversationService {
 
   async rename(principal: Principal, id: string, title: string): Promise<void> {
     const { key } = await this.#find(principal, id);
-    await this.#ports.transact(({ conversations }) => conversations.change(key, { title }));
+    const redact = await this.#ports.redactor(principal.userId);
+    const shown = redact(title);
+    await this.#ports.transact(({ conversations }) => conversations.change(key, { title: shown }));
     this.#ports.watchers.notify(key, {
       status_update: true,
       type: 'info',
       message: id,
-      conversation_title: title,
+      conversation_title: shown,
     });
   }
 
