@@ -22,7 +22,8 @@ const HINTS: Record<ModelFailure['kind'], string> = {
   server_error: 'Send a message or start again later, or choose another model in the settings.',
   context_length: 'Start a new conversation, or choose a model with a larger window in the settings.',
   out_of_credits: "Add credit to your account at the model's provider, then send a message or start again.",
-  content_policy: 'Say it in other words, or choose another model in the settings.',
+  content_policy:
+    'Say it in other words in a message, or choose another model in the settings and start again.',
   bad_request: 'See whether llm_model names a model that can call tools, then send a message or start again.',
   interrupted: 'Send a message or start again to have the model try again.',
 };
