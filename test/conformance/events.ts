@@ -59,7 +59,8 @@ export const eventLogFacts: Facts = {
   'an event may bring the time at which it happened elsewhere; its id is ours': async (under) => {
     const key = await addConversation(under);
     const then = '2025-08-14T12:00:01.000002';
-    await append(under, key, [{ ...message(), ...{ timestamp: then } }, message()]);
+    const elsewhere = { ...message(), timestamp: then };
+    await append(under, key, [elsewhere, message()]);
     const [past, now] = parsed(await under.storage.read.events.read(key, ALL));
     assert.deepEqual([past?.id, past?.timestamp], [0, then]);
     assert.notEqual(now?.timestamp, then);
