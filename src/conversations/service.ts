@@ -8,7 +8,7 @@ import { redactEvent } from '../events/redact.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
 import type { ConversationPorts } from './ports.ts';
 import { Removals } from './removing.ts';
-import { halt, stop } from './stopping.ts';
+import { halt, stop, stopIdle } from './stopping.ts';
 import type { Conversation } from './store.ts';
 import { viewOf } from './view.ts';
 import { awake, say, wake } from './waking.ts';
@@ -85,8 +85,9 @@ export class ConversationService {
   /** Stops conversations that nobody has touched since `before`, at most `limit`; gives how many. */
   async stopIdle(before: Date, limit: number): Promise<number> {
     const keys = await this.#ports.read.conversations.idle(before.toISOString(), limit);
-    for (const key of keys) await stop(this.#ports, key);
-    return keys.length;
+    let stopped = 0;
+    for (const key of keys) if (await stopIdle(this.#ports, key, before.toISOString())) stopped += 1;
+    return stopped;
   }
 
   /** Stops it, then removes all of it, the workspace included. */

@@ -1,7 +1,7 @@
 import type { ConversationStatus } from '../contract/conversations.ts';
 import { errorObservation, stateChanged } from '../events/build.ts';
 import type { AgentState, NewEvent } from '../events/event.ts';
-import type { ConversationPorts } from './ports.ts';
+import type { ConversationPorts, ConversationStores } from './ports.ts';
 import type { ConversationStore } from './store.ts';
 
 /** Said of an action that a stop left without a result; V0's id, which its pages know. */
@@ -11,19 +11,25 @@ const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
 export async function stop(ports: ConversationPorts, key: number): Promise<ConversationStatus> {
   const { drivers, transact } = ports;
   await drivers.interrupt(key);
-  const { before, fenced } = await transact(async ({ conversations, events }) => {
-    const row = await conversations.get(key);
+  const { before, fenced } = await transact(async (stores) => {
+    const row = await stores.conversations.get(key);
     if (!row || row.status === 'STOPPED') return { before: 'STOPPED' as const, fenced: 0 };
-    const generation = await conversations.fence(key);
-    await events.append(key, [...(await leftOpen(conversations, key)), stateChanged('stopped')]);
-    await closeAll(conversations, key);
-    await conversations.change(key, { status: 'STOPPED', runtimeStatus: 'STATUS$STOPPED', error: null });
-    return { before: row.status, fenced: generation };
+    return { before: row.status, fenced: await setStopped(stores, key) };
   });
-  // A run that was claimed between the interruption and the fence has nothing to write to any more.
-  await drivers.interrupt(key, fenced);
-  await drivers.release(key);
+  await endBefore(ports, key, fenced);
   return before;
+}
+
+/** Stops a conversation that nobody has touched since `before`, and that has nothing to do even now. */
+export async function stopIdle(ports: ConversationPorts, key: number, before: string): Promise<boolean> {
+  const fenced = await ports.transact(async (stores) => {
+    const row = await stores.conversations.get(key);
+    const idle = row?.status === 'RUNNING' && row.driver === null && !row.wanted && row.updatedAt < before;
+    return idle ? await setStopped(stores, key) : null;
+  });
+  if (fenced === null) return false;
+  await endBefore(ports, key, fenced);
+  return true;
 }
 
 /** Ends the agent's run, and what it had to do; the sandbox and what runs in its background stay. */
@@ -34,14 +40,33 @@ export async function halt(
   asked: NewEvent,
 ): Promise<void> {
   await drivers.interrupt(key);
-  const fenced = await transact(async ({ conversations, events }) => {
+  const { fenced, starting } = await transact(async ({ conversations, events }) => {
     const generation = await conversations.fence(key);
     await events.append(key, [asked, ...(await leftOpen(conversations, key)), stateChanged(state)]);
     await closeAll(conversations, key);
-    await conversations.change(key, { unfinished: false });
-    return generation;
+    const row = await conversations.get(key);
+    const begun = row?.status === 'STARTING' ? row : null;
+    // Only the agent was halted: a start that was under way goes on, or the conversation would wait for it for ever.
+    await conversations.change(key, { unfinished: false, wanted: begun !== null });
+    return { fenced: generation, starting: begun };
   });
   await drivers.interrupt(key, fenced);
+  if (starting) drivers.offer({ key, userId: starting.userId });
+}
+
+/** Sets it stopped, with an answer for everything that was open; gives the generation that fences what was before. */
+async function setStopped({ conversations, events }: ConversationStores, key: number): Promise<number> {
+  const generation = await conversations.fence(key);
+  await events.append(key, [...(await leftOpen(conversations, key)), stateChanged('stopped')]);
+  await closeAll(conversations, key);
+  await conversations.change(key, { status: 'STOPPED', runtimeStatus: 'STATUS$STOPPED', error: null });
+  return generation;
+}
+
+/** A run that was claimed between the interruption and the fence has nothing to write to any more. */
+async function endBefore({ drivers }: ConversationPorts, key: number, fenced: number): Promise<void> {
+  await drivers.interrupt(key, fenced);
+  await drivers.release(key);
 }
 
 /** The answers of what a stop leaves undone: every action of the log gets one. */

@@ -270,6 +270,49 @@ describe('driving a conversation', () => {
     await c.until('paused', (now) => now.agent_state === 'awaiting_user_input');
   });
 
+  it('ends a start that was under way when the agent was paused, and leaves it paused', async () => {
+    const limits = { perUser: 1, total: 1 };
+    const other = await startConversations({ limits });
+    const busy = gate();
+    other.agent = async ({ signal }) => {
+      busy.open();
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      return { kind: 'aborted' };
+    };
+    await other.service.create(other.principal, { conversation_id: 'first', initial_user_msg: 'x' });
+    await busy.opened;
+    await other.service.create(other.principal, { conversation_id: 'second', initial_user_msg: 'x' });
+    await other.service.changeAgentState(other.principal, 'second', 'paused');
+    await other.service.stop(other.principal, 'first');
+    await other.settled('second');
+    const view = await other.service.get(other.principal, 'second');
+    assert.deepEqual([view.status, view.agent_state], ['RUNNING', 'paused']);
+    await other.close();
+  });
+
+  it('stops what is idle, and leaves alone what got something to do meanwhile', async () => {
+    const later = new Date(Date.now() + 60_000);
+    const other = await startConversations();
+    const { service, principal } = other;
+    await service.create(principal, { conversation_id: 'idle' });
+    await service.create(principal, { conversation_id: 'woken' });
+    for (const id of ['idle', 'woken']) await other.settled(id);
+    const working = gate();
+    other.agent = async ({ signal }) => {
+      working.open();
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      return { kind: 'aborted' };
+    };
+    // Asked first: it finds both idle, and comes to the second when that has its message.
+    const stopping = service.stopIdle(later, 10);
+    await service.message(principal, 'woken', { content: 'x' });
+    assert.equal(await stopping, 1);
+    await working.opened;
+    assert.equal((await service.get(principal, 'idle')).status, 'STOPPED');
+    assert.equal((await service.get(principal, 'woken')).status, 'RUNNING');
+    await other.close();
+  });
+
   it('removes all of a conversation, and its id can be used again', async () => {
     const working = gate();
     c.agent = async ({ signal }) => {

@@ -121,7 +121,7 @@ function waiting(row: Conversation): End {
     thought: '',
   });
   return {
-    events: row.agentState === state ? [] : [change, stateChanged(state)],
+    events: row.agentState === state || row.agentState === 'paused' ? [] : [change, stateChanged(state)],
     change: {},
     unfinished: false,
     seen: row.lastUserMessage,

@@ -40,7 +40,15 @@ export interface TestConversations {
   until(id: string, is: (view: Awaited<ReturnType<ConversationService['get']>>) => boolean): Promise<void>;
   /** Resolves when nobody drives the conversation and nothing wants it driven. */
   settled(id: string): Promise<void>;
+  /** Ends it as a crash does: what is not on disk by now never will be. Another one may then start from what is left. */
+  crash(): Promise<Remains>;
   close(): Promise<void>;
+}
+
+/** What a crash leaves. */
+export interface Remains {
+  dataDir: string;
+  vault: Vault;
 }
 
 const SETTINGS: RunSettings = {
@@ -71,10 +79,14 @@ export const NO_SANDBOX: SandboxProvider = {
 };
 
 export async function startConversations(
-  options: { provider?: SandboxProvider; limits?: { perUser: number; total: number } } = {},
+  options: {
+    provider?: SandboxProvider;
+    limits?: { perUser: number; total: number };
+    from?: Remains;
+  } = {},
 ): Promise<TestConversations> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'parley-runs-'));
-  const vault = new Vault(randomBytes(32));
+  const dataDir = options.from?.dataDir ?? (await mkdtemp(join(tmpdir(), 'parley-runs-')));
+  const vault = options.from?.vault ?? new Vault(randomBytes(32));
   const storage = await openStorage(dataDir, (key, events) => subscriptions.publish(key, events));
   const subscriptions = new Subscriptions((key, range) => storage.read.events.read(key, range));
   const sandboxes = new Sandboxes({
@@ -82,7 +94,10 @@ export async function startConversations(
     directory: join(dataDir, 'workspaces'),
     most: 10,
   });
-  const { read, transact } = storage;
+  const { read } = storage;
+  let crashed = false;
+  const transact: typeof storage.transact = (work) =>
+    crashed ? Promise.reject(new Error('crashed')) : storage.transact(work);
   const hide = (text: string): string => text.replaceAll('a-live-secret', '<secret_hidden>');
   const driver = new Driver({
     read,
@@ -136,6 +151,13 @@ export async function startConversations(
       await createKey(keys, user, { label: 'test', expiresAt: null });
       return { userId: user.id, userName: name, keyId: 'key' };
     });
+  const end = async (): Promise<void> => {
+    await driver.close();
+    await queue.close();
+    await sandboxes.closeAll();
+    subscriptions.close();
+    await storage.close();
+  };
   const test: TestConversations = {
     service,
     driver,
@@ -161,11 +183,13 @@ export async function startConversations(
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
     },
+    crash: async () => {
+      crashed = true;
+      await end();
+      return { dataDir, vault };
+    },
     close: async () => {
-      await driver.close();
-      await queue.close();
-      subscriptions.close();
-      await storage.close();
+      await end();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
