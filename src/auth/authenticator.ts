@@ -21,7 +21,10 @@ interface AuthStores {
   audit: AuditStore;
 }
 
-/** Says who a key or a browser session belongs to, looked up anew each time: what is revoked counts no more at once. */
+/**
+ * Says who a key or a browser session belongs to. What this process revokes counts no more at once; what the command
+ * line revokes, from the next turn of the event loop on.
+ */
 export class Authenticator {
   readonly #keys: KeyStore;
   readonly #transact: Transact<AuthStores>;

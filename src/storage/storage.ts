@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { dirname, join } from 'node:path';
 import { Kysely } from 'kysely';
 import type { AuditEntry, AuditStore } from '../audit/audit.ts';
-import type { KeyStore } from '../auth/store.ts';
+import type { Credential, KeyStore } from '../auth/store.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { EventLog, StoredEvent } from '../events/log.ts';
 import type { SettingsStore } from '../settings/store.ts';
@@ -11,6 +11,7 @@ import type { Transact } from '../transact.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrations/migrate.ts';
 import { BUSY, isDiskFull, resultCode } from './result-code.ts';
+import { Remembered } from './remembered.ts';
 import type { Schema } from './schema.ts';
 import { openForReading, openForWriting, sqliteDialect } from './sqlite.ts';
 import { SqlAuditStore } from './stores/audit.ts';
@@ -57,6 +58,9 @@ export class DataDirectoryInUse extends Error {
   override readonly name = 'DataDirectoryInUse';
 }
 
+/** How many keys are remembered with what decides whether they count: some hundred bytes each. */
+const CREDENTIALS = 1_000;
+
 /** The name of the database in the data directory. */
 export const DATABASE_FILE = 'parley.db';
 /** What a serving process holds a lock on. */
@@ -75,7 +79,9 @@ export async function openStorage(
 
   /** What is to be told once the batch is on disk. */
   let pending: (() => void)[] = [];
+  const known = new Remembered<Credential>(writing, CREDENTIALS);
   const stores = storesOn(writer, {
+    keys: new SqlKeyStore(writer, null, () => pending.push(() => known.forget())),
     appended: (conversation, events) => pending.push(() => onCommitted(conversation, events)),
     noted: (entry) => pending.push(() => onAudited(entry)),
   });
@@ -90,7 +96,11 @@ export async function openStorage(
     },
   });
   return {
-    read: storesOn(reader, { appended: () => {}, noted: () => {} }),
+    read: storesOn(reader, {
+      keys: new SqlKeyStore(reader, known, () => {}),
+      appended: () => {},
+      noted: () => {},
+    }),
     transact: (work) => commits.write(() => work(stores)),
     close: async () => {
       await commits.drained();
@@ -133,10 +143,10 @@ function tell(listener: () => void): void {
 
 function storesOn(
   db: Kysely<Schema>,
-  { appended, noted }: { appended: OnCommitted; noted: (entry: AuditEntry) => void },
+  { keys, appended, noted }: { keys: KeyStore; appended: OnCommitted; noted: (entry: AuditEntry) => void },
 ): Stores {
   return {
-    keys: new SqlKeyStore(db),
+    keys,
     settings: new SqlSettingsStore(db),
     conversations: new SqlConversationStore(db),
     events: new SqlEventLog(db, appended),

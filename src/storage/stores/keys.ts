@@ -1,15 +1,24 @@
 import type { CompiledQuery, Kysely, Selectable } from 'kysely';
 import type { ApiKey, Credential, CredentialHash, KeyStore, User } from '../../auth/store.ts';
+import type { Remembered } from '../remembered.ts';
 import type { Schema } from '../schema.ts';
 
 export class SqlKeyStore implements KeyStore {
   readonly #db: Kysely<Schema>;
+  readonly #known: Remembered<Credential> | null;
+  readonly #changed: () => void;
 
   /** Asked by every request, and therefore put together once. */
   readonly #findKey: CompiledQuery<Credential>;
 
-  constructor(db: Kysely<Schema>) {
+  /**
+   * @param known where credentials are looked up first; null inside a transaction, which sees what it did itself
+   * @param changed told inside the transaction that a credential counts no more, or counts again
+   */
+  constructor(db: Kysely<Schema>, known: Remembered<Credential> | null, changed: () => void) {
     this.#db = db;
+    this.#known = known;
+    this.#changed = changed;
     this.#findKey = this.#credentials().where('api_keys.hash', '=', '').compile();
   }
 
@@ -31,6 +40,7 @@ export class SqlKeyStore implements KeyStore {
   }
 
   async disableUser(id: string, at: string | null): Promise<void> {
+    this.#changed();
     await this.#db.updateTable('users').set({ disabled_at: at }).where('id', '=', id).execute();
     if (at === null) return;
     await this.#db
@@ -40,6 +50,7 @@ export class SqlKeyStore implements KeyStore {
   }
 
   async removeUser(id: string): Promise<void> {
+    this.#changed();
     await this.#db.deleteFrom('users').where('id', '=', id).execute();
   }
 
@@ -59,7 +70,11 @@ export class SqlKeyStore implements KeyStore {
       .execute();
   }
 
-  async findKey(hash: CredentialHash): Promise<Credential | undefined> {
+  findKey(hash: CredentialHash): Promise<Credential | undefined> {
+    return this.#known ? this.#known.get(hash, () => this.#readKey(hash)) : this.#readKey(hash);
+  }
+
+  async #readKey(hash: CredentialHash): Promise<Credential | undefined> {
     const { rows } = await this.#db.executeQuery<Credential>({ ...this.#findKey, parameters: [hash] });
     return rows[0];
   }
@@ -83,6 +98,7 @@ export class SqlKeyStore implements KeyStore {
   }
 
   async revokeKey(id: string, at: string): Promise<boolean> {
+    this.#changed();
     await this.#db.deleteFrom('browser_sessions').where('key_id', '=', id).execute();
     const { numUpdatedRows } = await this.#db
       .updateTable('api_keys')
@@ -93,6 +109,7 @@ export class SqlKeyStore implements KeyStore {
   }
 
   async restoreKey(id: string): Promise<void> {
+    this.#changed();
     await this.#db.updateTable('api_keys').set({ revoked_at: null }).where('id', '=', id).execute();
   }
 
