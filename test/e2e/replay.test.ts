@@ -120,8 +120,13 @@ describe('a replay, with no model configured', () => {
     await recorder.ok('POST', '/api/conversations/recorded/message', { message: 'How many lines?' });
     await recorder.until('recorded', ({ agent_state }) => agent_state === 'awaiting_user_input');
     const exported = await recorder.request('GET', '/api/conversations/recorded/trajectory');
-    const { view, events } = await replay('replayed', JSON.stringify(exported.body));
-    assert.equal(view.agent_state, 'awaiting_user_input');
+    await parley.ok('POST', '/api/conversations', {
+      conversation_id: 'replayed',
+      replay_json: JSON.stringify(exported.body),
+    });
+    // In the middle it is finished once, as it was then.
+    await parley.until('replayed', ({ agent_state }) => agent_state === 'awaiting_user_input');
+    const events = await parley.events('replayed');
     const recorded = await recorder.events('recorded');
     // Within one answer of the model the recording has all actions before their results.
     assert.deepEqual(deeds(events), deeds(recorded));
