@@ -29,12 +29,7 @@ export class Instance {
 
   /** @throws Error when another living service has this run directory. Removes what a dead one has left. */
   static async open(runDir: string): Promise<Instance> {
-    await mkdir(runDir, { recursive: true, mode: 0o711 });
-    const { uid } = await lstat(runDir);
-    // In a directory that all may write to, such as /tmp, another user could have made it, or a link, first.
-    if (uid !== process.getuid?.()) throw new Error(`${runDir} belongs to another user`);
-    // Sandboxes' users pass through to their own directory, and see no list of the others.
-    await chmod(runDir, 0o711);
+    await makeOwn(runDir);
     const directory = await realpath(runDir);
     const instance = new Instance(
       directory,
@@ -64,6 +59,7 @@ export class Instance {
   }
 
   async record(groups: readonly string[]): Promise<void> {
+    await makeOwn(this.directory);
     const owner: Owner = { pid: process.pid, startTime: (await startTimeOf(process.pid)) ?? '', groups };
     await writeFile(join(this.directory, 'owner.json'), JSON.stringify(owner), { mode: 0o600 });
   }
@@ -90,6 +86,15 @@ export class Instance {
     await removeLeftGroups(groups, this.name);
     await Promise.all(left.map((entry) => removeTree(join(this.directory, entry))));
   }
+}
+
+async function makeOwn(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o711 });
+  const { uid } = await lstat(directory);
+  // In a directory that all may write to, such as /tmp, another user could have made it, or a link, first.
+  if (uid !== process.getuid?.()) throw new Error(`${directory} belongs to another user`);
+  // Sandboxes' users pass through to their own directory, and see no list of the others.
+  await chmod(directory, 0o711);
 }
 
 /** proc(5), /proc/PID/stat, field 22: with it a pid names one process for ever. */

@@ -213,6 +213,14 @@ describe('a provider', () => {
     await rm(top, { recursive: true, force: true });
   });
 
+  test('whose run directory was cleaned away makes it again for the next sandbox', async () => {
+    await using bench = await startBench();
+    await rm(bench.runDir, { recursive: true });
+    assert.equal((await bench.once('id -un')).output, 'agent\n');
+    const second = await openBubblewrap(benchOptions(bench.runDir));
+    assert.match(second.report.reason, /already keeps its sandboxes in/);
+  });
+
   test('whose run directory cannot be its own says so and opens none', async () => {
     await using bench = await startBench();
     const notADirectory = join(bench.data, 'file');

@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import { unavailable } from '../unavailable.ts';
@@ -112,7 +113,29 @@ class Bubblewrap implements SandboxProvider {
     signal: AbortSignal,
   ): Promise<Sandbox> {
     await closeQuietly(before);
+    await this.#restore();
     return await openSandbox(this.#ground, this.#options, spec, signal);
+  }
+
+  /** A service may live for months, and what cleans /tmp of old files takes those that all sandboxes share. */
+  async #restore(): Promise<void> {
+    const { instance, keeper, sharedFiles } = this.#ground;
+    const there = await Promise.all(
+      sharedFiles.map(([from]) =>
+        access(from).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
+    if (there.every(Boolean)) return;
+    try {
+      await instance.record(keeper.leftovers);
+      await makeSharedFiles(join(instance.directory, 'etc'), this.#options.caFile);
+    } catch (error) {
+      const detail = `The sandboxes' run directory cannot be made again: ${messageOf(error)}.`;
+      throw new ServiceError('sandbox_unavailable', detail, { cause: error });
+    }
   }
 
   async #end(key: number): Promise<void> {
