@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { writeFile, readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -140,4 +140,12 @@ test('a run directory that cannot be used is said', async (t) => {
   await assert.rejects(refused.provider.open(refused.spec(1), AbortSignal.timeout(1000)), {
     code: 'sandbox_unavailable',
   });
+});
+
+test('a provider that is closed leaves no run directory', async (t) => {
+  const bench = await startBench();
+  t.after(() => bench.close());
+  await exec(await bench.provider.open(bench.spec(1), AbortSignal.timeout(60_000)), 'true');
+  await bench.provider.close();
+  assert.deepEqual(await readdir(bench.top), ['1']);
 });

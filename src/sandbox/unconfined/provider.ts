@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, realpath, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import { prepareDirectory, removeTree } from '../bubblewrap/directories.ts';
@@ -70,6 +70,8 @@ class Unconfined implements SandboxProvider {
     this.#closed = true;
     await Promise.all([...this.#open.values()].map(closeQuietly));
     await rm(this.#directory, { recursive: true, force: true });
+    // Kept when it is not empty: then it is not only ours.
+    await rmdir(this.#options.runDir).catch(() => undefined);
   }
 
   async #openAfter(
