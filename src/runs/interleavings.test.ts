@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { NO_SANDBOX, startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import { action, agentMessage, errorObservation, stateChanged } from '../events/build.ts';
