@@ -14,6 +14,7 @@ import { guardedFetch } from './egress/guarded-fetch.ts';
 import { sandboxPolicy, servicePolicy } from './egress/policy.ts';
 import { cachedResolve } from './egress/resolver.ts';
 import { every } from './every.ts';
+import { FreeSpaceGuard } from './free-space.ts';
 import { principalOf } from './http/auth.ts';
 import { conversationRoutes } from './http/conversations.ts';
 import { eventRoutes } from './http/events.ts';
@@ -91,6 +92,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
     log.error({ err: error }, 'the last use of keys was not stored'),
   );
   const onlyUser = new OnlyUser(read.keys);
+  const freeSpace = new FreeSpaceGuard(config.dataDir, config.minFreeSpace);
   await onlyUser.look();
 
   const policy = servicePolicy({
@@ -157,6 +159,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
   });
 
   metrics.watch({
+    admitWork: () => freeSpace.admit(),
     runsRunning: () => driver.running,
     queueDepth: () => queue.waiting,
     sandboxesOpen: () => sandboxes.size,
@@ -185,6 +188,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
     }),
     settingsRoutes(settings),
     settingsCheckRoutes(settings, (model, signal) => checkModel(model, fetch, signal)),
+      freeSpace: () => freeSpace.look(),
     secretsRoutes(settings),
     providersRoutes(settings),
     optionsRoutes(async () => (await import('./model/price.ts')).listModels()),

@@ -5,6 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type HostList, parseHostList } from './egress/host-list.ts';
 import type { SandboxLimits } from './sandbox/sandbox.ts';
+import type { FreeSpaceRule } from './free-space.ts';
 import { Secret } from './secrets/secret.ts';
 import { StartError } from './start-error.ts';
 
@@ -14,6 +15,8 @@ export interface Config {
   /** 0: any free port. */
   readonly port: number;
   readonly dataDir: string;
+  /** What of the data directory's disk no new work may take. */
+  readonly minFreeSpace: Readonly<FreeSpaceRule>;
   readonly sessionApiKey: Secret | null;
   /** 32 bytes in base64. */
   readonly secretKey: Secret | null;
@@ -79,6 +82,23 @@ const bytes = z
 
 const hosts = z.string().transform((text, context): HostList => {
   const parsed = parseHostList(text);
+const freeSpace = z.string().transform((text, context): FreeSpaceRule => {
+  const rule: FreeSpaceRule = { bytes: null, share: null };
+  for (const part of text.split(',').map((entry) => entry.trim())) {
+    const percent = /^([0-9]{1,2})%$/.exec(part)?.[1];
+    const parsed = bytes.safeParse(part);
+    if (percent !== undefined) rule.share = Number(percent) / 100;
+    else if (parsed.success) rule.bytes = parsed.data;
+    else if (part !== '0') {
+      context.addIssue({
+        code: 'custom',
+        message: 'must be an amount, a percentage or both: 1G,2%; 0 for none',
+      });
+    }
+  }
+  return rule;
+});
+
   if (parsed.ok) return parsed.list;
   context.addIssue({ code: 'custom', message: parsed.problem });
   return z.NEVER;
@@ -162,6 +182,7 @@ export const VARIABLES = z.object({
   PARLEY_SANDBOX_DISK: variable(bytes, '10G'),
   PARLEY_SANDBOX_READ_ONLY_PATHS: variable(list('absolute paths', isAbsolute), ''),
   PARLEY_SANDBOX_ALLOW_HOSTS: variable(hosts, ''),
+  PARLEY_MIN_FREE_SPACE: variable(freeSpace, '1G,2%'),
   PARLEY_ALLOW_PRIVATE_HOSTS: variable(hosts, ''),
   PARLEY_RATE_LIMIT: variable(integer(0, 1_000_000), '100'),
   PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
@@ -262,6 +283,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     sessionApiKey: secretOf(values.SESSION_API_KEY),
     secretKey: secretOf(values.PARLEY_SECRET_KEY),
     previousSecretKey: secretOf(values.PARLEY_SECRET_KEY_PREVIOUS),
+    minFreeSpace: Object.freeze(values.PARLEY_MIN_FREE_SPACE),
     sandbox: Object.freeze({
       kind: values.PARLEY_SANDBOX,
       uidBase: values.PARLEY_SANDBOX_UID_BASE,

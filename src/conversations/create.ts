@@ -20,7 +20,7 @@ export interface ConversationReply {
 /**
  * Creates a conversation, or joins the one that has the id: an equal request appends nothing, another one appends
  * its message; either starts it when it is stopped. Durable when it resolves; the start is not awaited.
- * @throws ServiceError queue_full
+ * @throws ServiceError queue_full, disk_almost_full
  */
 export async function createOrJoin(
   ports: ConversationPorts,
@@ -29,6 +29,7 @@ export async function createOrJoin(
   idempotencyKey?: string,
 ): Promise<ConversationReply> {
   const { vault, transact, opening } = ports;
+  await ports.admitWork();
   const redact = await ports.redactor(userId);
   const request = canonicalRequest(body);
   const now = new Date();

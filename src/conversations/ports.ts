@@ -48,6 +48,8 @@ export interface ConversationPorts {
   drivers: Drivers;
   watchers: Watchers;
   opening: Opening;
+  /** Before new work is begun. @throws ServiceError disk_almost_full */
+  admitWork(): Promise<void>;
   /** Gives a function that hides the user's secrets in what is stored. */
   redactor(userId: string): Promise<(text: string) => string>;
 }

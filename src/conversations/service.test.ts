@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startConversations, type TestConversations } from '../../test/support/conversations.ts';
+import { ServiceError } from '../errors.ts';
 import { Secret } from '../secrets/secret.ts';
 import { canonicalRequest, storedRequest, workplace } from './request.ts';
 
@@ -137,5 +138,44 @@ describe('a creation request', () => {
     });
     assert.equal(workplace({ suggested_task: task, repository: 'a/b' }).repository, 'a/b');
     assert.equal(workplace({ create_microagent: { repo: 'm/a' } }).trigger, 'microagent_management');
+  });
+});
+
+describe('a disk that is almost full', () => {
+  let c: TestConversations;
+  before(async () => {
+    c = await startConversations();
+  });
+  after(() => c.close());
+
+  it('takes no new work, and nothing of it is stored; what runs is told what its user says', async () => {
+    const looked = Promise.withResolvers<void>();
+    const said = Promise.withResolvers<void>();
+    c.agent = async ({ journal }) => {
+      await journal.read(0, 100);
+      looked.resolve();
+      await said.promise;
+      await journal.read(0, 100);
+      return { kind: 'waiting' };
+    };
+    await c.service.create(c.principal, { conversation_id: 'runs', initial_user_msg: 'one' });
+    await looked.promise;
+    await c.service.create(c.principal, { conversation_id: 'stopped' });
+    await c.service.stop(c.principal, 'stopped');
+    c.admitWork = () => Promise.reject(new ServiceError('disk_almost_full', 'almost full'));
+
+    const full = { code: 'disk_almost_full' };
+    await assert.rejects(c.service.create(c.principal, { conversation_id: 'new' }), full);
+    await assert.rejects(c.service.get(c.principal, 'new'), { code: 'conversation_not_found' });
+    await assert.rejects(c.service.start(c.principal, 'stopped'), full);
+    await assert.rejects(c.service.message(c.principal, 'stopped', { content: 'two' }), full);
+    await assert.rejects(c.service.changeAgentState(c.principal, 'stopped', 'running'), full);
+    assert.deepEqual(await messages(c, 'stopped'), []);
+    assert.equal((await c.service.get(c.principal, 'stopped')).status, 'STOPPED');
+
+    await c.service.message(c.principal, 'runs', { content: 'two' });
+    said.resolve();
+    assert.deepEqual(await messages(c, 'runs'), ['one', 'two']);
+    await c.settled('runs');
   });
 });

@@ -67,6 +67,7 @@ export class ConversationService {
   /** Starts a stopped conversation, or tries again what failed; goes on with work that is not finished. */
   async start(principal: Principal, id: string): Promise<ConversationReply> {
     const { key } = await this.#find(principal, id);
+    await this.#ports.admitWork();
     const started = await this.#ports.transact(async ({ conversations }) => {
       const row = await conversations.get(key);
       if (!row) throw conversationNotFound(id);
@@ -101,7 +102,9 @@ export class ConversationService {
     id: string,
     message: { content: string; imageUrls?: readonly string[]; fileUrls?: readonly string[] | null },
   ): Promise<void> {
-    const { key } = await this.#find(principal, id);
+    const { key, driver } = await this.#find(principal, id);
+    // What runs is told; what would have to be begun for it is not.
+    if (driver === null) await this.#ports.admitWork();
     const redact = await this.#ports.redactor(principal.userId);
     const event = redactEvent(userMessage(message.content, message.imageUrls, message.fileUrls), redact);
     await this.#ports.transact(async ({ conversations, events }) => {
@@ -126,6 +129,7 @@ export class ConversationService {
         `The agent is not waiting for its user to decide: ${state} has nothing to answer.`,
       );
     }
+    await this.#ports.admitWork();
     await this.#ports.transact(async ({ conversations, events }) => {
       const row = await conversations.get(key);
       if (!row) throw conversationNotFound(id);

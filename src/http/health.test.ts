@@ -14,7 +14,13 @@ const GOOD: SandboxReport = {
 
 const start = (options: Partial<HealthOptions> = {}) =>
   startHttp((_storage, { dataDir }) => [
-    healthRoutes({ dataDir, sandbox: () => GOOD, storageWorks: () => Promise.resolve(), ...options }),
+    healthRoutes({
+      dataDir,
+      sandbox: () => GOOD,
+      freeSpace: () => Promise.resolve({ ok: true, reason: '', free: 2, wanted: 1 }),
+      storageWorks: () => Promise.resolve(),
+      ...options,
+    }),
   ]);
 
 test('probes need no key and get what clients of V0 get', async () => {
@@ -36,6 +42,7 @@ test('ready is who can store and run; else 503 says what is missing', async () =
   const good = await start();
   const bad = await start({
     sandbox: () => ({ ...GOOD, ok: false, reason: 'bubblewrap is not installed' }),
+    freeSpace: () => Promise.resolve({ ok: false, reason: 'The disk is almost full.', free: 1, wanted: 2 }),
     storageWorks: () => Promise.reject(new Error('disk full at /secret/place')),
   });
   try {
@@ -43,6 +50,7 @@ test('ready is who can store and run; else 503 says what is missing', async () =
     const answer = await bad.request('GET', '/ready', { key: null });
     assert.equal(answer.status, 503);
     assert.match(answer.text, /bubblewrap is not installed/);
+    assert.match(answer.text, /disk is almost full/);
     assert.match(answer.text, /database cannot be written/);
     assert.ok(!answer.text.includes('/secret/place'));
   } finally {

@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import type { FreeSpace } from '../free-space.ts';
 import { version } from '../observe/version.ts';
 import type { SandboxReport } from '../sandbox/sandbox.ts';
 import type { Routes } from './routes.ts';
@@ -17,6 +18,12 @@ const sandboxReport = z.object({
 const ready = z.object({
   ready: z.boolean(),
   storage: z.object({ ok: z.boolean(), reason: z.string() }),
+  disk: z.object({
+    ok: z.boolean(),
+    reason: z.string(),
+    free: z.number().describe('Bytes left on the disk of the data directory.'),
+    wanted: z.number().describe('Bytes that no new work may take.'),
+  }),
   sandbox: sandboxReport,
 });
 
@@ -36,6 +43,7 @@ const serverInfo = z.object({
 export interface HealthOptions {
   dataDir: string;
   sandbox: () => SandboxReport;
+  freeSpace: () => Promise<FreeSpace>;
   /** Writes something. Rejects when that cannot be done. */
   storageWorks: () => Promise<void>;
 }
@@ -44,7 +52,7 @@ export interface HealthOptions {
 const CHECK_MS = 2_000;
 
 /** Whether the service lives, may be sent work, and how it stands. Open: probes have no key. */
-export function healthRoutes({ dataDir, sandbox, storageWorks }: HealthOptions): Routes {
+export function healthRoutes({ dataDir, sandbox, freeSpace, storageWorks }: HealthOptions): Routes {
   return (server, _options, done) => {
     // Probes come every few seconds: only their failures are worth a line.
     const quiet = { config: { open: true }, logLevel: 'warn' } as const;
@@ -82,8 +90,9 @@ export function healthRoutes({ dataDir, sandbox, storageWorks }: HealthOptions):
       async (_request, reply) => {
         const storage = await checkStorage();
         const report = reportOf(sandbox());
-        const isReady = storage.ok && report.ok;
-        return reply.code(isReady ? 200 : 503).send({ ready: isReady, storage, sandbox: report });
+        const disk = await freeSpace();
+        const isReady = storage.ok && disk.ok && report.ok;
+        return reply.code(isReady ? 200 : 503).send({ ready: isReady, storage, disk, sandbox: report });
       },
     );
     server.get(

@@ -85,7 +85,7 @@ export function sandboxConformance(name: string, open: () => Promise<SandboxUnde
     test('output is exact, byte for byte', () =>
       withSandbox(async ({ exec }) => {
         const chunks: Uint8Array[] = [];
-        const onOutput = (chunk: Uint8Array): unknown => chunks.push(Uint8Array.from(chunk));
+        const onOutput = (chunk: Uint8Array): void => void chunks.push(Uint8Array.from(chunk));
         await exec(String.raw`for i in {0..255}; do printf "\\x$(printf %02x $i)"; done`, { onOutput });
         assert.deepEqual(Buffer.concat(chunks), Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)));
         assert.equal((await exec('printf "no newline"')).output, 'no newline');
@@ -185,7 +185,7 @@ export function sandboxConformance(name: string, open: () => Promise<SandboxUnde
         const { output, exitCode } = await exec(
           'echo first; head -c 200000000 /dev/zero | tr "\\0" x; echo; echo last',
           {
-            onOutput: (chunk) => (seen += chunk.length),
+            onOutput: (chunk) => void (seen += chunk.length),
           },
         );
         assert.equal(exitCode, 0);

@@ -34,6 +34,8 @@ export interface TestConversations {
   /** What the next runs do. */
   agent: Agent;
   settings: RunSettings;
+  /** Whether new work may begin. */
+  admitWork: () => Promise<void>;
   addUser(name: string): Promise<Principal>;
   events(id: string): Promise<Event[]>;
   /** Resolves when the conversation is as asked. */
@@ -143,6 +145,7 @@ export async function startConversations(
         ...(request.initial_user_msg ? [userMessage(request.initial_user_msg)] : []),
       ],
     }),
+    admitWork: () => test.admitWork(),
     redactor: () => Promise.resolve(hide),
   });
   const addUser = (name: string): Promise<Principal> =>
@@ -167,6 +170,7 @@ export async function startConversations(
     principal: await addUser('default'),
     agent: () => Promise.resolve({ kind: 'waiting' }),
     settings: SETTINGS,
+    admitWork: () => Promise.resolve(),
     addUser,
     events: async (id) => {
       const stored = await service.events(test.principal, id, { from: 0, limit: 1000, maxBytes: 1e9 });
