@@ -12,13 +12,13 @@ export type GivenSecret = Secret | null | undefined;
 export class SecretDraft {
   readonly #seals: UserSeals;
   readonly #stored: BoundSecrets;
-  readonly #next: Map<string, BoundSecret>;
+  /** What was changed so far, null for what was removed; nothing as long as a request only keeps. */
+  readonly #changed = new Map<string, BoundSecret | null>();
   readonly #refused: MemberError[] = [];
 
   constructor(stored: BoundSecrets, seals: UserSeals) {
     this.#stored = stored;
     this.#seals = seals;
-    this.#next = new Map(Object.entries(stored));
   }
 
   /**
@@ -33,41 +33,66 @@ export class SecretDraft {
         this.remove(path);
         return false;
       }
-      this.#next.set(path, this.#seals.seal(path, given, destination));
+      this.#set(path, this.#seals.seal(path, given, destination));
       return true;
     }
-    const stored = Object.hasOwn(this.#stored, path) ? this.#stored[path] : undefined;
+    const stored = this.#storedAt(path);
     if (!stored) return false;
-    this.#next.set(path, this.#keep(path, stored, destination, loc));
+    this.#set(path, this.#keep(path, stored, destination, loc));
     return true;
   }
 
   /** Moves a secret that goes to the same destination under another name. */
   rename(from: string, to: string): void {
-    const stored = this.#next.get(from);
+    const stored = this.#changed.get(from) ?? this.#storedAt(from);
     if (!stored) return;
-    this.#next.delete(from);
-    this.#next.set(to, this.#seals.seal(to, this.#seals.open(from, stored), stored.destination));
+    this.remove(from);
+    this.#set(to, this.#seals.seal(to, this.#seals.open(from, stored), stored.destination));
   }
 
   remove(path: string): void {
-    this.#next.delete(path);
+    if (this.#storedAt(path)) this.#changed.set(path, null);
+    else this.#changed.delete(path);
   }
 
   /** Removes all whose path begins so. */
   removeAll(prefix: string): void {
-    for (const path of this.#next.keys()) if (path.startsWith(prefix)) this.#next.delete(path);
+    for (const path of this.#changed.keys()) if (path.startsWith(prefix)) this.remove(path);
+    for (const path in this.#stored) if (path.startsWith(prefix)) this.remove(path);
   }
 
-  /** @throws ServiceError secret_destination_changed, naming every secret that would have gone elsewhere */
-  finish(): Record<string, BoundSecret> {
-    if (this.#refused.length === 0) return Object.fromEntries(this.#next);
+  /**
+   * The secrets afterwards: the very ones that were stored when none was changed.
+   * @throws ServiceError secret_destination_changed, naming every secret that would have gone elsewhere
+   */
+  finish(): BoundSecrets {
+    if (this.#refused.length === 0) return this.#changed.size === 0 ? this.#stored : this.#merged();
     const names = this.#refused.map(({ loc }) => loc.slice(1).join('.')).join(', ');
     throw new ServiceError(
       'secret_destination_changed',
       `A stored secret never goes to another destination: send ${names} again with this change, or clear it with "".`,
       { errors: this.#refused },
     );
+  }
+
+  #merged(): BoundSecrets {
+    const next = new Map(Object.entries(this.#stored));
+    for (const [path, secret] of this.#changed) {
+      if (secret) next.set(path, secret);
+      else next.delete(path);
+    }
+    return Object.fromEntries(next);
+  }
+
+  #storedAt(path: string): BoundSecret | undefined {
+    return Object.hasOwn(this.#stored, path) ? this.#stored[path] : undefined;
+  }
+
+  #set(path: string, secret: BoundSecret): void {
+    const stored = this.#storedAt(path);
+    const same = stored?.sealed === secret.sealed && stored.destination === secret.destination;
+    if (same) this.#changed.delete(path);
+    else this.#changed.set(path, secret);
   }
 
   #keep(path: string, stored: BoundSecret, destination: string, loc: MemberError['loc']): BoundSecret {

@@ -158,7 +158,7 @@ export class SettingsService {
       const document = change(stored.document, draft);
       const secrets = draft.finish();
       await settings.save(userId, { document: { ...document }, secrets });
-      const facts = secretFacts(by, stored.secrets, secrets);
+      const facts = secrets === stored.secrets ? [] : secretFacts(by, stored.secrets, secrets);
       if (facts.length > 0) await audit.add(facts);
       return document;
     });

@@ -6,10 +6,13 @@ export interface BoundSecret {
   destination: string;
 }
 
-/** The stored settings of one user: members in clear, secrets sealed beside them, by their path in the document. */
+/**
+ * The stored settings of one user: members in clear, secrets sealed beside them, by their path in the document. Not to
+ * be changed in place: a store may keep what it gave or was given.
+ */
 export interface StoredSettings {
-  document: Record<string, unknown>;
-  secrets: Record<string, BoundSecret>;
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, BoundSecret>>;
 }
 
 /** One user's settings, provider tokens and custom secrets, as one document. */
