@@ -18,9 +18,9 @@ export interface Ground {
 
 /** What one scripted run left, with the service stopped and its data directory still there. */
 export interface Left {
-  /** Whether the failpoint was met. */
-  killed: boolean;
-  /** The tables that each write of the first process changed, in their order. */
+  /** How often the failpoint was met. */
+  kills: number;
+  /** The tables that each write of the preloaded processes changed, in their order. */
   writes: string[];
   view: View;
   settings: unknown;
@@ -41,19 +41,30 @@ export const SECOND = 'And mind the tests.';
 
 /**
  * The scripted run of one conversation: settings, token, creation, a message in the middle, to the end. The first
- * process dies at `failpoint` (none: it lives); the next has none. What failed because nobody answered is sent again,
+ * process dies at `failpoint` (none: it lives), and then `each` one or only that. What failed because nobody answered is sent again,
  * as a client does that wants an answer. `look` sees what is left before it is removed.
  */
 export async function scriptedRun(
   { forge, model }: Ground,
   name: string,
-  failpoint: string | null,
+  failpoint: { at: string; each: boolean } | null,
   look: (left: Left) => Promise<void>,
 ): Promise<void> {
   const notes = await mkdtemp(join(tmpdir(), 'parley-failpoint-'));
   const trace = join(notes, 'writes');
   const parley = await prepareParley();
-  let killed = false;
+  let kills = 0;
+  const preloaded = {
+    node: ['--import', PRELOAD],
+    env: { FAILPOINT_TRACE: trace, ...(failpoint && { FAILPOINT: failpoint.at }) },
+  };
+  const startAgain = async (): Promise<void> => {
+    kills += 1;
+    await (failpoint?.each === true ? parley.start(preloaded).catch(unlessDead) : parley.start());
+  };
+  const unlessDead = (error: unknown): void => {
+    if (failpoint === null || parley.running) throw error;
+  };
 
   /** As often as it takes to be answered; starts the service again when it is dead. */
   async function ask(method: string, path: string, body?: unknown): Promise<Reply> {
@@ -64,10 +75,7 @@ export async function scriptedRun(
         if (Date.now() > deadline) throw error;
       }
       if (parley.running) await new Promise((resolve) => setTimeout(resolve, 5));
-      else {
-        killed = true;
-        await parley.start();
-      }
+      else await startAgain();
     }
   }
   async function ok(method: string, path: string, body?: unknown): Promise<unknown> {
@@ -93,14 +101,7 @@ export async function scriptedRun(
   };
 
   try {
-    await parley
-      .start({
-        node: ['--import', PRELOAD],
-        env: { FAILPOINT_TRACE: trace, ...(failpoint !== null && { FAILPOINT: failpoint }) },
-      })
-      .catch((error: unknown) => {
-        if (failpoint === null || parley.running) throw error;
-      });
+    await parley.start(preloaded).catch(unlessDead);
     await ok('POST', '/api/settings', {
       llm_model: `openai/${name}`,
       llm_api_key: 'sk-a-model-key',
@@ -124,13 +125,13 @@ export async function scriptedRun(
     const left = { view: await view(), events: await events(), settings: await ok('GET', '/api/settings') };
     if ((await parley.stop()) === null) {
       // Killed at the last write of all, the one of the stop: the next start cleans up.
-      killed = true;
+      kills += 1;
       await parley.start();
       await parley.stop();
     }
     await look({
       ...left,
-      killed,
+      kills,
       writes: (await readFile(trace, 'utf8')).trimEnd().split('\n'),
       ...stored(parley.dataDir, name),
       ran: await readFile(join(parley.dataDir, 'workspaces/1/workspace/ran'), 'utf8'),
