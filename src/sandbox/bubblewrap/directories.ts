@@ -1,4 +1,5 @@
 import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { runProgram } from './programs.ts';
 
 const TREE_MS = 5 * 60_000;
@@ -11,6 +12,8 @@ export async function prepareDirectory(
   path: string,
   user: { uid: number; gid: number } | null,
 ): Promise<void> {
+  // Another user has to pass through what is above, or each launch takes a mount namespace of its own to get there.
+  if (user !== null) await mkdir(dirname(path), { recursive: true, mode: 0o711 });
   await mkdir(path, { recursive: true, mode: 0o700 });
   const entry = await lstat(path);
   if (!entry.isDirectory()) throw new Error(`${path} is not a directory`);
