@@ -34,6 +34,8 @@ export interface AgentContext {
   budgetFrom?: number;
   /** Opens the sandbox when it is first needed, again after it was lost. @throws ServiceError sandbox_unavailable */
   sandbox(): Promise<Sandbox>;
+  /** Names the conversation, unless its user did; not given where it has a name. */
+  rename?: (title: string) => Promise<void>;
   /** Tells who watches; not logged. `id` is one of V0's STATUS$ names. */
   notify(status: { type: 'info' | 'error'; id: string; message: string }): void;
   /** How long one call of the model, and the whole run, may take. Milliseconds; the model's own default, and no limit, when not given. */

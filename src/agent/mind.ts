@@ -16,4 +16,6 @@ export interface Mind {
    * @throws the run's abort reason
    */
   decide(log: RunLog, iterations: number): Promise<Decision>;
+  /** The run ends: what is left to be said of it. */
+  ended?(log: RunLog): Promise<void>;
 }

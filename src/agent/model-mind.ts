@@ -9,6 +9,7 @@ import { recorded } from './record.ts';
 import type { RunLog } from './run-log.ts';
 import { Spending } from './spending.ts';
 import { stuck, warning } from './stuck.ts';
+import { Titler } from './title.ts';
 import { TOOLBOX, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -21,6 +22,7 @@ export class ModelMind implements Mind {
   readonly #tools: readonly Tool[];
   readonly #model: FittedModel;
   #spending: Spending | null = null;
+  #titler: Titler | null = null;
 
   constructor(context: ModelContext) {
     this.#context = context;
@@ -43,6 +45,7 @@ export class ModelMind implements Mind {
   async decide(log: RunLog, iterations: number): Promise<Decision> {
     const { history } = log;
     this.#spending ??= new Spending(this.#context, history.metrics);
+    this.#titler ??= new Titler(this.#context, this.#spending);
     const limit = limitReached(this.#context, { iterations, cost: this.#spending.cost });
     if (limit) return { ok: false, failure: limit };
     const { verdict } = log.stuck;
@@ -51,6 +54,13 @@ export class ModelMind implements Mind {
     // As the log has it: cleaned of secrets that the user's own instructions may name.
     const outcome = await this.#model.ask(history.system ?? '', history.units);
     if (!outcome.ok) return { ok: false, failure: modelFailed(outcome.failure) };
-    return { ok: true, step: recorded(outcome.step, this.#tools, this.#spending.add(outcome.step)) };
+    const metrics = this.#spending.add(outcome.step);
+    this.#titler.recorded();
+    this.#titler.begin(history, outcome.step);
+    return { ok: true, step: recorded(outcome.step, this.#tools, metrics) };
+  }
+
+  async ended(log: RunLog): Promise<void> {
+    await this.#titler?.end(log);
   }
 }

@@ -49,6 +49,17 @@ function firstWords({ initial_user_msg, suggested_task, create_microagent }: Con
   return microagentPrompt(repo, title ?? null, git_provider ? providerCalled(git_provider) : null);
 }
 
+/**
+ * The title that a conversation begins with when nobody gave it one; null for a task, which has one. Of any request
+ * that was ever stored.
+ */
+export function derivedTitle(id: string, request: ConversationBody): string | null {
+  if (request.suggested_task || request.create_microagent) return null;
+  const recording = request.replay_json ? readRecording(request.replay_json) : null;
+  const [step] = recording?.ok ? recording.steps : [];
+  return titleFor(id, request, step?.kind === 'user' ? step.content : firstWords(request));
+}
+
 function titleFor(id: string, request: ConversationBody, text: string): string {
   const task = request.suggested_task;
   if (task) return titleOf(`${task.title} #${task.issue_number}`) ?? defaultTitle(id);

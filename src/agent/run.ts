@@ -78,6 +78,7 @@ export class Run {
   async #rest(rest: 'waiting' | 'finished'): Promise<AgentOutcome> {
     const state = rest === 'finished' ? 'finished' : 'awaiting_user_input';
     if (this.#log.history.agentState !== state) await this.#log.append([stateChanged(state)]);
+    await this.#mind.ended?.(this.#log);
     return { kind: rest };
   }
 
@@ -140,6 +141,7 @@ export class Run {
   }
 
   async #fail(failure: Failure): Promise<AgentOutcome> {
+    await this.#mind.ended?.(this.#log);
     await this.#log.append([stateChanged(failure.state, failure.reason)]);
     return outcomeOf(failure);
   }

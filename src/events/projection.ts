@@ -20,13 +20,10 @@ export const EMPTY_PROJECTION: Projection = {
 
 /** The projection after one more event. The row equals the fold of this over the log, always. */
 export function project(before: Projection, event: NewEvent & { id: number }): Projection {
-  if ('observation' in event) {
-    return event.observation === 'agent_state_changed'
-      ? { ...before, agentState: event.extras.agent_state }
-      : before;
-  }
   const after = { ...before };
-  if (event.action === 'message' && event.source === 'user') after.lastUserMessage = event.id;
+  if ('observation' in event) {
+    if (event.observation === 'agent_state_changed') after.agentState = event.extras.agent_state;
+  } else if (event.action === 'message' && event.source === 'user') after.lastUserMessage = event.id;
   if (event.llm_metrics) {
     const { accumulated_cost, accumulated_token_usage } = event.llm_metrics;
     after.accumulatedCost = accumulated_cost;

@@ -11,6 +11,7 @@ import type { RunModel } from '../model/run-model.ts';
 import type { CloneFailure } from './clone.ts';
 import type { End, Stretch } from './driver.ts';
 import { patient } from './patient.ts';
+import { namerOf } from './naming.ts';
 import { prepare } from './prepare.ts';
 import { journalOf, openSandbox, type Stand, type StretchOptions } from './stand.ts';
 import { workplaceOf } from './workplace.ts';
@@ -59,6 +60,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     throw error;
   }
   const journal = journalOf(options, stand);
+  const rename = namerOf(options, stand, request);
   const outcome = await options.runAgent({
     agent: settings.agent,
     conversationId: row.id,
@@ -85,6 +87,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
       completionTokens: row.completionTokens,
     },
     budgetFrom: row.budgetFrom,
+    ...(rename && { rename }),
     sandbox: () => openSandbox(options, stand),
     notify: (status) =>
       options.notify(row.key, { status_update: true, ...status, message: redact(status.message) }),

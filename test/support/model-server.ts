@@ -12,7 +12,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 
-import type { Answer } from './model-answers.ts';
+import { TITLE_PROMPT } from '../../src/agent/title.ts';
+import { say, type Answer } from './model-answers.ts';
 import { play, type Stage } from './model-play.ts';
 import { answerOf, requestBody, scriptOfFile, type ModelRequest, type Script } from './model-script.ts';
 
@@ -21,6 +22,10 @@ export interface ModelServer extends AsyncDisposable {
   /** What `llm_base_url` takes: `http://127.0.0.1:PORT/v1`. */
   readonly baseUrl: string;
   readonly requests: readonly ModelRequest[];
+  /** Requests for a title, which come beside the steps: no script counts them. */
+  readonly titles: readonly ModelRequest[];
+  /** What requests for a title are answered with; with nothing when it was not called. */
+  answerTitles(answer: Answer): void;
   /** The request of that number (from 0), once it has come; fails after `ms`. */
   request(index: number, ms?: number): Promise<ModelRequest>;
   /** Opens a `gate(name, …)`, for requests that wait there and all that follow. */
@@ -34,6 +39,8 @@ export interface ModelServer extends AsyncDisposable {
 
 export async function startModelServer(script: Script = [], port = 0): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
+  const titles: ModelRequest[] = [];
+  let title: Answer = say('');
   const watchers = new Set<() => void>();
   const attempts = new Map<Answer, number>();
   const gates = new Map<string, PromiseWithResolvers<void>>();
@@ -58,8 +65,10 @@ export async function startModelServer(script: Script = [], port = 0): Promise<M
 
     const body = requestBody.parse(await json(incoming));
     const turn = body.messages.filter((message) => message.role === 'assistant').length;
-    const request = { index: requests.length, path, headers: incoming.headers, body, turn, abandoned: false };
-    requests.push(request);
+    const aside = JSON.stringify(body).includes(JSON.stringify(TITLE_PROMPT));
+    const list = aside ? titles : requests;
+    const request = { index: list.length, path, headers: incoming.headers, body, turn, abandoned: false };
+    list.push(request);
     const gone = new AbortController();
     response.once('close', () => {
       request.abandoned = !response.writableFinished;
@@ -78,7 +87,8 @@ export async function startModelServer(script: Script = [], port = 0): Promise<M
       gate: (name) => gate(name).promise,
       signal: AbortSignal.any([gone.signal, closing.signal]),
     };
-    await play(await answerOf(current.script, request, request.index - current.from), stage, response);
+    const answer = aside ? title : await answerOf(current.script, request, request.index - current.from);
+    await play(answer, stage, response);
   }
 
   function control(incoming: IncomingMessage, path: string, response: ServerResponse): void {
@@ -133,6 +143,10 @@ export async function startModelServer(script: Script = [], port = 0): Promise<M
     port: address.port,
     baseUrl: `http://127.0.0.1:${address.port}/v1`,
     requests,
+    titles,
+    answerTitles(answer) {
+      title = answer;
+    },
     async request(index, ms) {
       await until(() => requests.length > index, ms);
       const request = requests[index];

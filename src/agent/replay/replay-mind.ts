@@ -53,6 +53,10 @@ export class ReplayMind implements Mind {
     };
   }
 
+  async ended(log: RunLog): Promise<void> {
+    await this.#then.ended?.(log);
+  }
+
   #recorded(step: ReplayStep, n: number): Recorded {
     switch (step.kind) {
       case 'call': {
