@@ -1,4 +1,5 @@
 import type { AGENTS } from '../contract/settings.ts';
+import type { AgentState } from '../events/event.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Journal } from './journal.ts';
@@ -48,11 +49,21 @@ export interface AgentContext {
 export type ModelContext = AgentContext & { model: RunModel };
 
 /**
- * How a stretch of driving ended. The agent has appended the state event that says so, but for `aborted`, where
- * whoever aborted says it.
+ * How a stretch of driving ended. The agent has appended the state event that says so, but for `aborted`, where whoever
+ * aborted says it, and `failed`, whose state is to be written together with the error on the row: who sees the one sees
+ * the other.
  */
 export type AgentOutcome =
   | { kind: 'waiting' }
   | { kind: 'finished' }
-  | { kind: 'failed'; runtimeStatus: string; code: string; message: string; hint: string }
+  | {
+      kind: 'failed';
+      state: Extract<AgentState, 'error' | 'rate_limited'>;
+      /** Why, for the state event: what V0's pages show. */
+      reason: string;
+      runtimeStatus: string;
+      code: string;
+      message: string;
+      hint: string;
+    }
   | { kind: 'aborted' };

@@ -1,16 +1,8 @@
-import type { AgentState } from '../events/event.ts';
 import type { ModelFailure } from '../model/failure.ts';
 import type { AgentOutcome } from './context.ts';
 
-/** Why a run cannot go on. `reason` stands in the state event and is what V0's pages show. */
-export interface Failure extends Omit<Extract<AgentOutcome, { kind: 'failed' }>, 'kind'> {
-  state: Extract<AgentState, 'error' | 'rate_limited'>;
-  reason: string;
-}
-
-export function outcomeOf({ runtimeStatus, code, message, hint }: Failure): AgentOutcome {
-  return { kind: 'failed', runtimeStatus, code, message, hint };
-}
+/** Why a run cannot go on. */
+export type Failure = Omit<Extract<AgentOutcome, { kind: 'failed' }>, 'kind'>;
 
 /** What a person can do about it. */
 const HINTS: Record<ModelFailure['kind'], string> = {

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { errorObservation, observation, stateChanged } from '../events/build.ts';
 import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
-import { type Failure, outcomeOf, sandboxFailed } from './failure.ts';
+import { type Failure, sandboxFailed } from './failure.ts';
 import type { Mind } from './mind.ts';
 import { RunLog } from './run-log.ts';
 import { takeUp } from './taking-up.ts';
@@ -142,8 +142,7 @@ export class Run {
 
   async #fail(failure: Failure): Promise<AgentOutcome> {
     await this.#mind.ended?.(this.#log);
-    await this.#log.append([stateChanged(failure.state, failure.reason)]);
-    return outcomeOf(failure);
+    return { kind: 'failed', ...failure };
   }
 }
 

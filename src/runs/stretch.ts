@@ -100,9 +100,9 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
 
 function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => string): End {
   if (outcome.kind === 'failed') {
-    const { runtimeStatus, code, message, hint } = outcome;
+    const { state, reason, runtimeStatus, code, message, hint } = outcome;
     return {
-      events: [],
+      events: [stateChanged(state, redact(reason))],
       change: { runtimeStatus, error: { code, message: redact(message), hint } },
       unfinished: true,
       seen,

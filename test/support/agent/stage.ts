@@ -1,4 +1,4 @@
-import { userMessage } from '../../../src/events/build.ts';
+import { stateChanged, userMessage } from '../../../src/events/build.ts';
 import type { AgentContext, AgentOutcome } from '../../../src/agent/context.ts';
 import { runAgent } from '../../../src/agent/run-agent.ts';
 import { FakeJournal, FakeLog } from './fake-journal.ts';
@@ -40,7 +40,10 @@ export class Stage {
   }
 
   async run(more: Partial<AgentContext> = {}): Promise<AgentOutcome> {
-    return await runAgent(this.context(more));
+    const outcome = await runAgent(this.context(more));
+    // As whoever drives it does, with the row.
+    if (outcome.kind === 'failed') this.log.append([stateChanged(outcome.state, outcome.reason)]);
+    return outcome;
   }
 
   /** Each event in a word, for the order of things. */
