@@ -29,6 +29,7 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const TRAJECTORY_PAGE = 500;
 
 const LIMIT = problems({ 400: 'The limit is out of range.' });
+const NOT_WAITING = problems({ 409: 'The agent does not wait for its user to decide.' });
 const STREAM = {
   description: 'Events as they come, until the client goes.',
   content: { 'text/event-stream': { schema: z.string() } },
@@ -123,7 +124,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         summary: 'Add an action of the user',
         params: byId,
         body: clientAction,
-        response: { 200: accepted, ...UNKNOWN, ...INVALID },
+        response: { 200: accepted, ...UNKNOWN, ...NOT_WAITING, ...INVALID },
       },
       handler: async ({ principal, params, body }) => {
         await act(service, principal, params.id, body);

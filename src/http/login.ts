@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Authenticator } from '../auth/authenticator.ts';
+import { problems } from '../contract/problem.ts';
 import { secretText } from '../contract/text.ts';
 import { ServiceError } from '../errors.ts';
 import { SESSION_COOKIE, requireOwnOrigin, sessionTokenOf } from './auth.ts';
@@ -27,7 +28,14 @@ export function loginRoutes(auth: Authenticator): Routes {
           summary: 'Log a browser in',
           description: 'Sets a cookie that stands for the key for 30 days, or until the key ends.',
           body: loginBody,
-          response: { 200: loginReply },
+          response: {
+            200: loginReply,
+            ...problems({
+              401: 'This key does not let in.',
+              403: 'A page of another origin asked.',
+              429: 'Too many wrong keys came from this address.',
+            }),
+          },
         },
       },
       async (request, reply) => {
@@ -59,7 +67,11 @@ export function loginRoutes(auth: Authenticator): Routes {
       '/api/logout',
       {
         config: { open: true },
-        schema: { tags: ['log-in'], summary: 'Log a browser out', response: { 200: z.object({}) } },
+        schema: {
+          tags: ['log-in'],
+          summary: 'Log a browser out',
+          response: { 200: z.object({}), ...problems({ 403: 'A page of another origin asked.' }) },
+        },
       },
       async (request, reply) => {
         const token = sessionTokenOf(request);

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { isLoopback } from '../config.ts';
+import { problems } from '../contract/problem.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { principalOf } from './auth.ts';
 import { isForThisMachine } from './own-hosts.ts';
@@ -11,6 +12,8 @@ const NUMBERS = {
   content: { 'text/plain': { schema: z.string() } },
 };
 
+const NO_KEY = problems({ 401: 'No valid key, from another machine.' });
+
 /** Measures every answer from here on, and gives the numbers at `/metrics`: on loopback to anyone, else with a key. */
 export function measureRequests(server: FastifyInstance, auth: Authenticator, metrics: Metrics): void {
   server.addHook('onResponse', (request, reply, done) => {
@@ -18,7 +21,11 @@ export function measureRequests(server: FastifyInstance, auth: Authenticator, me
     metrics.request(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
     done();
   });
-  const schema = { tags: ['health'], summary: 'Numbers for Prometheus', response: { 200: NUMBERS } };
+  const schema = {
+    tags: ['health'],
+    summary: 'Numbers for Prometheus',
+    response: { 200: NUMBERS, ...NO_KEY },
+  };
   server.get('/metrics', { config: { open: true }, logLevel: 'warn', schema }, async (request, reply) => {
     if (!isOnThisMachine(request)) await principalOf(request, auth);
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics.text());

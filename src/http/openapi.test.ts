@@ -54,11 +54,15 @@ describe('the description of the API', () => {
     assert.deepEqual(Object.keys(description.paths), ['/metrics', '/api/settings', '/api/things/{id}']);
     const post = description.paths['/api/settings']?.['post'];
     assert.equal(post?.operationId, 'postSettings');
-    assert.deepEqual(Object.keys(post.responses).sort(), ['200', '401', 'default']);
+    assert.deepEqual(
+      Object.keys(post.responses).sort(),
+      '200 401 403 408 413 415 421 422 429 503 default'.split(' '),
+    );
     assert.ok(post.responses['default']?.content?.['application/problem+json']);
     assert.equal(post.security.length, 3);
     const get = description.paths['/api/things/{id}']?.['get'];
     assert.deepEqual(get?.security, []);
+    assert.deepEqual(Object.keys(get.responses).sort(), ['421', 'default']);
     assert.deepEqual(
       get.parameters?.map(({ name, in: where }) => [name, where]),
       [['id', 'path']],

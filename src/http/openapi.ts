@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { jsonSchemaTransform } from 'fastify-type-provider-zod';
 import { problem, problems } from '../contract/problem.ts';
 import { version } from '../observe/version.ts';
@@ -14,11 +14,35 @@ const SCHEMES = {
 
 const ANY_ERROR = {
   default: {
-    description: 'Any other error; docs/errors.md lists them by their code.',
+    description: 'What nobody expected; docs/errors.md lists all errors by their code.',
     content: { 'application/problem+json': { schema: problem } },
   },
 };
-const NO_KEY = problems({ 401: 'No valid key.' });
+
+/** What a request meets before its route, and so may be answered by any. */
+const EVERY = problems({ 421: 'The request is for a host that is not this service.' });
+const WITH_KEY = problems({ 401: 'No valid key.', 429: 'Too many requests.' });
+const WITH_COOKIE = problems({ 403: 'The cookie of a log-in came with a page of another origin.' });
+const WITH_BODY = problems({
+  408: 'The body did not arrive in time.',
+  413: 'The body is too large.',
+  415: 'The body is of a type that is not taken.',
+  422: 'The body is not valid.',
+});
+const STORING = problems({ 503: 'The data could not be stored, or the disk is almost full.' });
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+function commonResponses(method: string, { open, storesNothing }: FastifyContextConfig): object {
+  const reads = SAFE_METHODS.has(method);
+  return {
+    ...EVERY,
+    ...(open !== true && WITH_KEY),
+    ...(!reads && { ...WITH_BODY, ...(open !== true && WITH_COOKIE) }),
+    ...(!reads && storesNothing !== true && STORING),
+    ...ANY_ERROR,
+  };
+}
 
 type Transform = typeof jsonSchemaTransform;
 
@@ -29,9 +53,9 @@ const transform: Transform = (document) => {
   const open = route.config?.open === true;
   // fastify types it as unknown; routes give an object or nothing.
   const own = document.schema.response as object | undefined;
-  const response = { ...(!open && NO_KEY), ...ANY_ERROR, ...own };
-  const { schema, url } = jsonSchemaTransform({ ...document, schema: { ...document.schema, response } });
   const [method = ''] = [route.method].flat();
+  const response = { ...commonResponses(method, route.config ?? {}), ...own };
+  const { schema, url } = jsonSchemaTransform({ ...document, schema: { ...document.schema, response } });
   return {
     schema: { operationId: operationId(method, url), security: open ? [] : SECURITY, ...schema },
     url,

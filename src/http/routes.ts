@@ -18,5 +18,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route needs no key. */
     open?: boolean;
+    /** Though its method is not a safe one. */
+    storesNothing?: boolean;
   }
 }

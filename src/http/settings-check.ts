@@ -12,6 +12,7 @@ type Check = (model: ModelSettings, signal: AbortSignal) => Promise<ModelCheck>;
 export function settingsCheckRoutes(service: SettingsService, check: Check): Routes {
   return (server, _options, done) => {
     server.post('/api/settings/check', {
+      config: { storesNothing: true },
       schema: {
         tags: ['settings'],
         summary: 'Try a model',
