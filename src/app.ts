@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
 import { openingEvents } from './agent/opening.ts';
 import { runAgent } from './agent/run-agent.ts';
 import { Authenticator } from './auth/authenticator.ts';
@@ -57,8 +58,20 @@ const SWEEP_MS = 15_000;
 const IDLE_MS = 30_000;
 const IDLE_AT_ONCE = 20;
 
+/** What stands in the place of the world around the service, where a test says so. */
+export interface World {
+  /** How the service reaches the addresses that users give. */
+  fetch?: typeof guardedFetch;
+  /** {@link HttpOptions.arrivalMs} */
+  arrivalMs?: number;
+}
+
 /** Puts the service together: the only place that knows every part. Nothing is reachable before `listen`. */
-export async function build(config: Config, log: Logger): Promise<App> {
+export async function build(
+  config: Config,
+  log: Logger,
+  world: World = {},
+): Promise<App & { server: FastifyInstance }> {
   prepareDataDirectory(config.dataDir);
   const lock = lockDataDirectory(config.dataDir);
   const metrics = new Metrics();
@@ -99,7 +112,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
     privateAllowed: () => onlyUser.alone,
     allowPrivateHosts: config.allowPrivateHosts,
   });
-  const fetch = guardedFetch(policy);
+  const fetch = (world.fetch ?? guardedFetch)(policy);
   const settings = new SettingsService({ read: read.settings, transact, vault, fetch });
   const redactorFor = async (userId: string) => redactorOf(await settings.snapshot(userId));
   const note = notePushes({ read, transact, redactor: redactorFor });
@@ -171,6 +184,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
     log,
     rateLimit: config.rateLimit,
     corsOrigins: config.corsOrigins,
+    ...(world.arrivalMs !== undefined && { arrivalMs: world.arrivalMs }),
     metrics,
     place: {
       publicUrl: config.publicUrl,
@@ -208,6 +222,7 @@ export async function build(config: Config, log: Logger): Promise<App> {
 
   const timers = new AbortController();
   return {
+    server,
     newKey: made && { key: made, file },
     listen: async () => {
       const url = await server.listen({ host: config.host, port: config.port });

@@ -33,25 +33,28 @@ export interface HttpOptions {
   corsOrigins: readonly string[];
   metrics: Metrics;
   place: Place;
+  /** Milliseconds a request may take to arrive; a minute when not given. */
+  arrivalMs?: number;
 }
 
 /** The largest body, but for the routes that say otherwise by `bodyLimit`. */
 const BODY_LIMIT = 1024 * 1024;
 
-/** Milliseconds a request may take to arrive. */
-const REQUEST_TIMEOUT_MS = 60_000;
+const ARRIVAL_MS = 60_000;
 
 /**
  * The server without its routes: register them on it, then `listen`. A request meets, in this order: its id and the
  * headers of every answer, CORS, its key, the rate limit of that key, the body, the schema, the route.
  */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
+  const arrivalMs = options.arrivalMs ?? ARRIVAL_MS;
   const server = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: arrivalMs,
+    http: { connectionsCheckingInterval: Math.min(30_000, arrivalMs) },
     // These may say who they speak for; nobody else is believed.
     trustProxy: [...options.place.trustedProxies],
     // Longer than a path can be: whatever stands in one is looked up, and is as unknown as any other.
