@@ -36,6 +36,7 @@ import { Driver } from './runs/driver.ts';
 import { measuredAgent, measuredProvider, measuredStretch } from './runs/measured.ts';
 import { notePushes } from './runs/noted-pushes.ts';
 import { InProcessQueue } from './runs/queue.ts';
+import { Retention } from './runs/retention.ts';
 import { Sandboxes } from './runs/sandboxes.ts';
 import { stretchWith } from './runs/stretch.ts';
 import { Sweep } from './runs/sweep.ts';
@@ -57,6 +58,9 @@ const SWEEP_MS = 15_000;
 /** Milliseconds between two looks for conversations that nobody has touched for long, and how many end at once. */
 const IDLE_MS = 30_000;
 const IDLE_AT_ONCE = 20;
+/** Milliseconds between two looks for conversations that are old enough to be removed, and of a day. */
+const RETENTION_MS = 15 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
 
 /** What stands in the place of the world around the service, where a test says so. */
 export interface World {
@@ -221,6 +225,19 @@ export async function build(
   }
 
   const timers = new AbortController();
+  const retention = new Retention({
+    read,
+    transact,
+    sandboxes,
+    limits: config.sandbox.limits,
+    directory: join(config.dataDir, 'bundles'),
+    log,
+  });
+  const { keepDays } = config;
+  const removeOld = async (): Promise<void> => {
+    if (keepDays === null) return;
+    await retention.remove(new Date(Date.now() - keepDays * DAY_MS), timers.signal);
+  };
   return {
     server,
     newKey: made && { key: made, file },
@@ -232,6 +249,7 @@ export async function build(
       every(1_000, () => conversations.stopDisabled(), { signal: timers.signal, failed });
       every(1_000, () => conversations.finishRemovals(), { signal: timers.signal, failed });
       every(SWEEP_MS, () => sweep.sweep(), { signal: timers.signal, failed });
+      every(RETENTION_MS, removeOld, { signal: timers.signal, failed });
       every(
         IDLE_MS,
         async () => {
@@ -243,6 +261,7 @@ export async function build(
       await conversations.finishRemovals().catch(failed);
       // What a full disk does not let through now, the sweep takes up later.
       await sweep.recover().catch(failed);
+      void removeOld().catch(failed);
       return url;
     },
     close: async () => {

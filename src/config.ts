@@ -35,6 +35,8 @@ export interface Config {
   /** How many conversations are driven at once. */
   readonly maxRunning: { readonly perUser: number; readonly inAll: number };
   readonly idleStopSeconds: number;
+  /** Days until a stopped conversation that nobody touches is removed; null for never. */
+  readonly keepDays: number | null;
   /** Wall-clock limits: of one call of a model, and of one run. */
   readonly timeouts: { readonly modelSeconds: number; readonly runSeconds: number };
   readonly corsOrigins: readonly string[];
@@ -80,8 +82,6 @@ const bytes = z
   })
   .refine((value) => value >= 2 ** 20 && Number.isSafeInteger(value), 'must be at least 1M');
 
-const hosts = z.string().transform((text, context): HostList => {
-  const parsed = parseHostList(text);
 const freeSpace = z.string().transform((text, context): FreeSpaceRule => {
   const rule: FreeSpaceRule = { bytes: null, share: null };
   for (const part of text.split(',').map((entry) => entry.trim())) {
@@ -99,6 +99,8 @@ const freeSpace = z.string().transform((text, context): FreeSpaceRule => {
   return rule;
 });
 
+const hosts = z.string().transform((text, context): HostList => {
+  const parsed = parseHostList(text);
   if (parsed.ok) return parsed.list;
   context.addIssue({ code: 'custom', message: parsed.problem });
   return z.NEVER;
@@ -180,13 +182,14 @@ export const VARIABLES = z.object({
     '2',
   ),
   PARLEY_SANDBOX_DISK: variable(bytes, '10G'),
+  PARLEY_MIN_FREE_SPACE: variable(freeSpace, '1G,2%'),
   PARLEY_SANDBOX_READ_ONLY_PATHS: variable(list('absolute paths', isAbsolute), ''),
   PARLEY_SANDBOX_ALLOW_HOSTS: variable(hosts, ''),
-  PARLEY_MIN_FREE_SPACE: variable(freeSpace, '1G,2%'),
   PARLEY_ALLOW_PRIVATE_HOSTS: variable(hosts, ''),
   PARLEY_RATE_LIMIT: variable(integer(0, 1_000_000), '100'),
   PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
   PARLEY_IDLE_STOP_SECONDS: variable(integer(1, 31_536_000), '3600'),
+  PARLEY_KEEP_DAYS: optional(integer(1, 36_500)),
   PARLEY_MODEL_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '1800'),
   PARLEY_RUN_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '86400'),
   PERMITTED_CORS_ORIGINS: variable(list('origins (https://page.example)', isOrigin), ''),
@@ -280,10 +283,10 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     host: values.HOST,
     port: values.PORT,
     dataDir: absolute(values.PARLEY_DATA_DIR),
+    minFreeSpace: Object.freeze(values.PARLEY_MIN_FREE_SPACE),
     sessionApiKey: secretOf(values.SESSION_API_KEY),
     secretKey: secretOf(values.PARLEY_SECRET_KEY),
     previousSecretKey: secretOf(values.PARLEY_SECRET_KEY_PREVIOUS),
-    minFreeSpace: Object.freeze(values.PARLEY_MIN_FREE_SPACE),
     sandbox: Object.freeze({
       kind: values.PARLEY_SANDBOX,
       uidBase: values.PARLEY_SANDBOX_UID_BASE,
@@ -300,6 +303,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     rateLimit: values.PARLEY_RATE_LIMIT,
     maxRunning: Object.freeze(values.PARLEY_MAX_RUNNING),
     idleStopSeconds: values.PARLEY_IDLE_STOP_SECONDS,
+    keepDays: values.PARLEY_KEEP_DAYS ?? null,
     timeouts: Object.freeze({
       modelSeconds: values.PARLEY_MODEL_TIMEOUT_SECONDS,
       runSeconds: values.PARLEY_RUN_TIMEOUT_SECONDS,

@@ -127,6 +127,8 @@ export interface ConversationStore {
   idle(before: string, limit: number): Promise<number[]>;
   /** Those of disabled users that are STARTING or RUNNING. */
   ofDisabledUsers(): Promise<number[]>;
+  /** Numbers above `after` of STOPPED ones that nobody drives or wants and that were last touched before `before`. */
+  untouched(before: string, after: number, limit: number): Promise<number[]>;
 
   openActions(key: number): Promise<OpenAction[]>;
   setAction(key: number, eventId: number, state: OpenActionState): Promise<void>;

@@ -74,6 +74,7 @@ const PORTS: Record<keyof Stores, { facts: Facts; methods: string[]; noticedTwic
       'waiting',
       'countWaiting',
       'idle',
+      'untouched',
       'ofDisabledUsers',
       'openActions',
       'setAction',

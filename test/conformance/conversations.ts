@@ -332,6 +332,26 @@ const driving: Facts = {
     const since = (await rowOf(under, second)).updatedAt;
     assert.deepEqual(await conversations.idle(since, 10), [first]);
   },
+
+  'untouched are those that are stopped, driven and wanted by nobody, and untouched since': async (under) => {
+    const { keys } = await addSeveral(under, 5);
+    const [first, second, driven, wanted, running] = keys as [number, number, number, number, number];
+    for (const key of keys) await claim(under, key);
+    for (const key of [first, second, wanted, running]) await release(under, key, 1, -1);
+    for (const key of [first, driven, wanted, second]) {
+      await change(under, key, { status: 'STOPPED' });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await change(under, running, { status: 'RUNNING' });
+    await change(under, wanted, { wanted: true });
+    const { conversations } = under.storage.read;
+    const future = '2999-01-01T00:00:00.000Z';
+    assert.deepEqual(await conversations.untouched(future, 0, 10), [first, second]);
+    assert.deepEqual(await conversations.untouched(future, first, 10), [second]);
+    assert.deepEqual(await conversations.untouched(future, 0, 1), [first]);
+    const since = (await rowOf(under, second)).updatedAt;
+    assert.deepEqual(await conversations.untouched(since, 0, 10), [first]);
+  },
 };
 
 const beside: Facts = {

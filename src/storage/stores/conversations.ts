@@ -274,6 +274,21 @@ export class SqlConversationStore implements ConversationStore {
     return rows.map(({ key }) => key);
   }
 
+  async untouched(before: string, after: number, limit: number): Promise<number[]> {
+    const rows = await this.#db
+      .selectFrom('conversations')
+      .select('key')
+      .where('status', '=', 'STOPPED')
+      .where('updated_at', '<', before)
+      .where('driver', 'is', null)
+      .where('wanted', '=', 0)
+      .where('key', '>', after)
+      .orderBy('key')
+      .limit(limit)
+      .execute();
+    return rows.map(({ key }) => key);
+  }
+
   async openActions(key: number): Promise<OpenAction[]> {
     const rows = await this.#db
       .selectFrom('open_actions')
