@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -38,6 +38,7 @@ export async function backUp(options: BackupOptions): Promise<{ bytes: number; o
       `${basename(file)} must end in .tar, .tar.gz or .tar.zst: that says how to write it.`,
     );
   }
+  if (!existsSync(dirname(file))) throw new StartError(`There is no directory ${dirname(file)}.`);
   const draft = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`);
   await using cleaned = new AsyncDisposableStack();
   for (const path of [draft, `${draft}.db`]) cleaned.defer(() => rm(path, { force: true }));

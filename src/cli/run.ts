@@ -97,6 +97,9 @@ function explain(error: unknown): string | null {
       return `This machine does not have the address (${error.message}). Choose another HOST.`;
     case 'EACCES':
       return `Not allowed (${error.message}). Ports below 1024 need more rights; choose another PORT.`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `There is no room left (${error.message}). Free some space, then try again.`;
     case 'ERR_SQLITE_ERROR':
       return `The database cannot be used: ${error.message}.`;
     default:
