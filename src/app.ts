@@ -15,10 +15,12 @@ import { guardedFetch } from './egress/guarded-fetch.ts';
 import { sandboxPolicy, servicePolicy } from './egress/policy.ts';
 import { cachedResolve } from './egress/resolver.ts';
 import { every } from './every.ts';
+import { FileService } from './files/service.ts';
 import { FreeSpaceGuard } from './free-space.ts';
 import { principalOf } from './http/auth.ts';
 import { conversationRoutes } from './http/conversations.ts';
 import { eventRoutes } from './http/events.ts';
+import { fileRoutes } from './http/files.ts';
 import { healthRoutes } from './http/health.ts';
 import { loginRoutes } from './http/login.ts';
 import { optionsRoutes } from './http/options.ts';
@@ -42,6 +44,7 @@ import { stretchWith } from './runs/stretch.ts';
 import { Sweep } from './runs/sweep.ts';
 import { startGateway } from './sandbox/gateway/gateway.ts';
 import { type GitFront, gitFrontConfig } from './sandbox/gateway/git-front.ts';
+import { Workspaces } from './runs/workspaces.ts';
 import type { Push } from './sandbox/gateway/push.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { sandboxNotice } from './sandbox/notice.ts';
@@ -107,9 +110,9 @@ export async function build(
   });
   const auth = new Authenticator(read.keys, transact, (error) =>
     log.error({ err: error }, 'the last use of keys was not stored'),
+  const freeSpace = new FreeSpaceGuard(config.dataDir, config.minFreeSpace);
   );
   const onlyUser = new OnlyUser(read.keys);
-  const freeSpace = new FreeSpaceGuard(config.dataDir, config.minFreeSpace);
   await onlyUser.look();
 
   const policy = servicePolicy({
@@ -174,9 +177,9 @@ export async function build(
     opening: openingEvents,
     redactor: redactorFor,
   });
+    admitWork: () => freeSpace.admit(),
 
   metrics.watch({
-    admitWork: () => freeSpace.admit(),
     runsRunning: () => driver.running,
     queueDepth: () => queue.waiting,
     sandboxesOpen: () => sandboxes.size,
@@ -185,6 +188,12 @@ export async function build(
 
   const server = await createHttpServer({
     auth,
+  const files = new FileService({
+    conversations: read.conversations,
+    workspaces: new Workspaces(sandboxes, config.sandbox.limits),
+    admitWork: () => freeSpace.admit(),
+  });
+
     log,
     rateLimit: config.rateLimit,
     corsOrigins: config.corsOrigins,
@@ -204,15 +213,16 @@ export async function build(
       sandbox: () => provider.report,
       storageWorks: () => storageWorks(storage),
     }),
+      freeSpace: () => freeSpace.look(),
     settingsRoutes(settings),
     settingsCheckRoutes(settings, (model, signal) => checkModel(model, fetch, signal)),
-      freeSpace: () => freeSpace.look(),
     secretsRoutes(settings),
     providersRoutes(settings),
     optionsRoutes(async () => (await import('./model/price.ts')).listModels()),
     conversationRoutes(conversations),
     eventRoutes({
       service: conversations,
+    fileRoutes(files, conversations),
       subscriptions,
       stillAllowed: (request) =>
         principalOf(request, auth).then(

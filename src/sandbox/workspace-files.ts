@@ -17,8 +17,8 @@ export type FileResult<T> = { ok: true; value: T } | { ok: false; why: FileRefus
  */
 export interface WorkspaceFiles {
   read(path: string, maxBytes: number): Promise<FileResult<Uint8Array>>;
-  /** Replaces the file as a whole (temporary file, then rename); makes missing folders. */
-  write(path: string, content: Uint8Array): Promise<FileResult<void>>;
+  /** Replaces the file as a whole (temporary file, then rename); makes missing folders. @throws what `content` throws */
+  write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileResult<void>>;
   list(
     path: string,
     maxEntries: number,

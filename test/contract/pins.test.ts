@@ -222,6 +222,17 @@ describe('the routes', () => {
     'GET /api/conversations/{id}/trajectory': '200',
     'GET /api/conversations/{id}/events/stream': '200',
     'POST /api/conversations/{id}/exp-config': '200',
+    'GET /api/conversations/{id}/list-files': '200',
+    'GET /api/conversations/{id}/select-file': '200',
+    'POST /api/conversations/{id}/upload-files': '200',
+    'GET /api/conversations/{id}/zip-directory': '200',
+    'GET /api/conversations/{id}/patch': '200',
+    'GET /api/conversations/{id}/git/changes': '200',
+    'GET /api/conversations/{id}/git/diff': '200',
+    'GET /api/conversations/{id}/microagents': '200',
+    'GET /api/conversations/{id}/config': '200',
+    'GET /api/conversations/{id}/vscode-url': '200',
+    'GET /api/conversations/{id}/web-hosts': '200',
   };
 
   test('are described with their status of success', async () => {

@@ -123,7 +123,7 @@ async function makeFolder(
 async function replace(
   folder: FileHandle,
   name: string,
-  content: Uint8Array,
+  content: Uint8Array | AsyncIterable<Uint8Array>,
   { owner, mode }: { owner: WorkspaceOptions['owner']; mode: number },
 ): Promise<void> {
   const temporary = within(folder, `.parley-${randomBytes(8).toString('hex')}`);
