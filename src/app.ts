@@ -42,9 +42,9 @@ import { Retention } from './runs/retention.ts';
 import { Sandboxes } from './runs/sandboxes.ts';
 import { stretchWith } from './runs/stretch.ts';
 import { Sweep } from './runs/sweep.ts';
+import { Workspaces } from './runs/workspaces.ts';
 import { startGateway } from './sandbox/gateway/gateway.ts';
 import { type GitFront, gitFrontConfig } from './sandbox/gateway/git-front.ts';
-import { Workspaces } from './runs/workspaces.ts';
 import type { Push } from './sandbox/gateway/push.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { sandboxNotice } from './sandbox/notice.ts';
@@ -108,9 +108,9 @@ export async function build(
     given: config.sessionApiKey,
     transact,
   });
+  const freeSpace = new FreeSpaceGuard(config.dataDir, config.minFreeSpace);
   const auth = new Authenticator(read.keys, transact, (error) =>
     log.error({ err: error }, 'the last use of keys was not stored'),
-  const freeSpace = new FreeSpaceGuard(config.dataDir, config.minFreeSpace);
   );
   const onlyUser = new OnlyUser(read.keys);
   await onlyUser.look();
@@ -175,9 +175,9 @@ export async function build(
       discard: (key) => sandboxes.discard(key),
     },
     opening: openingEvents,
+    admitWork: () => freeSpace.admit(),
     redactor: redactorFor,
   });
-    admitWork: () => freeSpace.admit(),
 
   metrics.watch({
     runsRunning: () => driver.running,
@@ -186,14 +186,14 @@ export async function build(
     watchers: () => subscriptions.size,
   });
 
-  const server = await createHttpServer({
-    auth,
   const files = new FileService({
     conversations: read.conversations,
     workspaces: new Workspaces(sandboxes, config.sandbox.limits),
     admitWork: () => freeSpace.admit(),
   });
 
+  const server = await createHttpServer({
+    auth,
     log,
     rateLimit: config.rateLimit,
     corsOrigins: config.corsOrigins,
@@ -211,18 +211,18 @@ export async function build(
     healthRoutes({
       dataDir: config.dataDir,
       sandbox: () => provider.report,
+      freeSpace: () => freeSpace.look(),
       storageWorks: () => storageWorks(storage),
     }),
-      freeSpace: () => freeSpace.look(),
     settingsRoutes(settings),
     settingsCheckRoutes(settings, (model, signal) => checkModel(model, fetch, signal)),
     secretsRoutes(settings),
     providersRoutes(settings),
     optionsRoutes(async () => (await import('./model/price.ts')).listModels()),
     conversationRoutes(conversations),
+    fileRoutes(files, conversations),
     eventRoutes({
       service: conversations,
-    fileRoutes(files, conversations),
       subscriptions,
       stillAllowed: (request) =>
         principalOf(request, auth).then(
