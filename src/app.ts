@@ -29,6 +29,8 @@ import { secretsRoutes } from './http/secrets.ts';
 import { createHttpServer } from './http/server.ts';
 import { settingsCheckRoutes } from './http/settings-check.ts';
 import { settingsRoutes } from './http/settings.ts';
+import { socketRoutes } from './http/sockets.ts';
+import { LiveSockets } from './live/socketio.ts';
 import { Subscriptions } from './live/subscriptions.ts';
 import { checkModel } from './model/check.ts';
 import { resolveModel } from './model/resolve.ts';
@@ -229,6 +231,14 @@ export async function build(
           () => true,
           () => false,
         ),
+    }),
+    socketRoutes({
+      auth,
+      service: conversations,
+      sockets: new LiveSockets({
+        subscriptions,
+        onError: (error) => log.error({ err: error }, 'a socket failed'),
+      }),
     }),
   ]) {
     await server.register(routes);

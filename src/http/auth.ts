@@ -32,6 +32,27 @@ export async function principalOf(request: FastifyRequest, auth: Authenticator):
   return admitted(await auth.bySession(token));
 }
 
+/**
+ * Who wants to follow a conversation over Socket.IO: as {@link principalOf}, and by the key that pages of V0 put in
+ * the address, as the string "null" when they have none. A page shows its cookie only from an origin of ours.
+ */
+export async function socketPrincipalOf(
+  request: FastifyRequest,
+  queryKey: string,
+  auth: Authenticator,
+): Promise<Principal> {
+  if (queryKey !== '' && queryKey !== 'null') return admitted(await auth.byKey(queryKey));
+  if (keyOf(request) === null && sessionTokenOf(request) !== null && !isSameOriginFetch(request)) {
+    requireOwnOrigin(request);
+  }
+  return await principalOf(request, auth);
+}
+
+/** Long polling begins with a GET, for which a browser sends no `Origin` to its own; where it can be trusted, it says so here. */
+function isSameOriginFetch({ headers }: FastifyRequest): boolean {
+  return headers.origin === undefined && headers['sec-fetch-site'] === 'same-origin';
+}
+
 function admitted(verdict: Verdict): Principal {
   if (verdict.ok) return verdict.principal;
   throw new ServiceError('unauthorized', WHY[verdict.why]);

@@ -5,7 +5,6 @@ import type { Principal } from '../auth/principal.ts';
 import { LARGE_BODY } from '../contract/conversations.ts';
 import {
   accepted,
-  type ClientAction,
   clientAction,
   eventsPage,
   eventsQuery,
@@ -15,6 +14,7 @@ import {
   trajectory,
 } from '../contract/events.ts';
 import { problems } from '../contract/problem.ts';
+import { act } from '../conversations/act.ts';
 import type { ConversationService } from '../conversations/service.ts';
 import { ServiceError } from '../errors.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
@@ -151,23 +151,6 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
     });
     done();
   };
-}
-
-async function act(
-  service: ConversationService,
-  principal: Principal,
-  id: string,
-  { action, args }: ClientAction,
-): Promise<void> {
-  if (action === 'message') {
-    await service.message(principal, id, {
-      content: args.content,
-      imageUrls: args.image_urls ?? [],
-      fileUrls: args.file_urls ?? null,
-    });
-  } else {
-    await service.changeAgentState(principal, id, args.agent_state);
-  }
 }
 
 /** One more than wanted is asked for: it says whether there are more. So does a page that ended by its bytes. */

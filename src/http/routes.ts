@@ -10,6 +10,8 @@ declare module 'fastify' {
     principal: Principal;
   }
   interface FastifyInstance {
+    /** Counts one request of a key, or of an address that has none. @throws ServiceError rate_limited */
+    throttle: (id: string) => void;
     /** When the last request with a key was answered, on the clock of `performance.now()`. */
     activity: { at: number };
     /** The origin it is reached by, when that is not what it listens on. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { maxHeaderSize } from 'node:http';
+import { STATUS_CODES, maxHeaderSize } from 'node:http';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -21,6 +21,7 @@ import { measureRequests } from './metrics.ts';
 import { describeRoutes } from './openapi.ts';
 import { type Place, refuseOtherHosts } from './own-hosts.ts';
 import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts';
+import { wantsSocket } from './sockets.ts';
 import { TokenBuckets } from './token-buckets.ts';
 import { validatorCompiler } from './validation.ts';
 
@@ -54,7 +55,12 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     genReqId: () => randomUUID(),
     bodyLimit: BODY_LIMIT,
     requestTimeout: arrivalMs,
-    http: { connectionsCheckingInterval: Math.min(30_000, arrivalMs) },
+    // Anything else that asks for another protocol (h2c, say) is answered in this one.
+    http: {
+      shouldUpgradeCallback: wantsSocket,
+      connectionsCheckingInterval: Math.min(30_000, arrivalMs),
+      requireHostHeader: false,
+    },
     // These may say who they speak for; nobody else is believed.
     trustProxy: [...options.place.trustedProxies],
     // Longer than a path can be: whatever stands in one is looked up, and is as unknown as any other.
@@ -65,6 +71,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     frameworkErrors: (error, request, reply) => void sendProblem(error, request, reply),
     clientErrorHandler: refuseBrokenRequest,
   });
+  // Who expects what nobody knows is answered as others are (RFC 9110, 10.1.1); Node would refuse without a problem.
+  server.server.on('checkExpectation', (...exchange) => server.server.emit('request', ...exchange));
   const routes = new KnownRoutes(server);
   server.setValidatorCompiler(validatorCompiler);
   server.setSerializerCompiler(serializerCompiler);
@@ -106,6 +114,7 @@ function admit(server: FastifyInstance, { auth, rateLimit }: HttpOptions, routes
       retryAfter: wait,
     });
   };
+  server.decorate('throttle', count);
   server.addHook('onRequest', async (request, reply) => {
     const [path = ''] = request.raw.url?.split('?', 1) ?? [];
     const needsKey = request.is404 ? isApi(path) : request.routeOptions.config.open !== true;
@@ -188,9 +197,9 @@ function refuseBrokenRequest(
   const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   const refusal = timedOut
     ? new ServiceError('request_timeout', 'The request did not arrive in time.')
-    : new ServiceError('invalid_request', 'This is not a valid HTTP request.');
-  const status = timedOut ? '408 Request Timeout' : '400 Bad Request';
-  const body = JSON.stringify({ ...problemOf(refusal, randomUUID()), status: timedOut ? 408 : 400 });
+    : new ServiceError('malformed_http', 'This is not a valid HTTP request.');
+  const status = `${refusal.status} ${STATUS_CODES[refusal.status]}`;
+  const body = JSON.stringify(problemOf(refusal, randomUUID()));
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );

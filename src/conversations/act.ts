@@ -1,0 +1,21 @@
+import type { Principal } from '../auth/principal.ts';
+import type { ClientAction } from '../contract/events.ts';
+import type { ConversationService } from './service.ts';
+
+/** Does what a client adds to the log, however it came. */
+export async function act(
+  service: Pick<ConversationService, 'message' | 'changeAgentState'>,
+  principal: Principal,
+  id: string,
+  { action, args }: ClientAction,
+): Promise<void> {
+  if (action === 'message') {
+    await service.message(principal, id, {
+      content: args.content,
+      imageUrls: args.image_urls ?? [],
+      fileUrls: args.file_urls ?? null,
+    });
+  } else {
+    await service.changeAgentState(principal, id, args.agent_state);
+  }
+}
