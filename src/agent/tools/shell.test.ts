@@ -57,11 +57,11 @@ test('a lost sandbox is an observation with its reason', async () => {
   shop.sandbox.exec_ = () => ({ kind: 'lost', reason: 'out of memory', exitCode: -1 });
   const answer = await shop.call(executeBash, { command: 'make' });
   assert.ok(isObservation(answer, 'run'));
-  assert.match(answer.extras.metadata.suffix, /out of memory.*fresh one/);
+  assert.match(answer.content, /out of memory.*fresh one/);
   shop.sandbox.exec_ = () => ({ kind: 'lost', reason: 'It was killed.', exitCode: -1 });
   const again = await shop.call(executeBash, { command: 'make' });
   assert.ok(isObservation(again, 'run'));
-  assert.match(again.extras.metadata.suffix, /It was killed\. The next/);
+  assert.match(again.content, /It was killed\. The next/);
 });
 
 test('long output keeps its beginning and end, and says how much is missing', async () => {

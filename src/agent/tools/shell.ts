@@ -102,6 +102,9 @@ export async function runCommand(
     ...(stdin === undefined ? {} : { input: stdin }),
   });
   const exitCode = outcome.kind === 'timed_out' || outcome.kind === 'lost' ? -1 : outcome.exitCode;
+  const told = `\n[${howItEnded(outcome, timeout)}]`;
+  // Pages show the content alone, and that a limit was reached their user has to see.
+  const isLost = outcome.kind === 'lost';
   const metadata = {
     exit_code: exitCode,
     pid: -1,
@@ -110,12 +113,12 @@ export async function runCommand(
     working_dir: outcome.cwd,
     py_interpreter_path: null,
     prefix: '',
-    suffix: `\n[${howItEnded(outcome, timeout)}]`,
+    suffix: isLost ? '' : told,
   };
   return observation(
     'agent',
     'run',
-    cutMiddle(outcome.output),
+    cutMiddle(outcome.output) + (isLost ? told : ''),
     { command, metadata, hidden },
     { success: exitCode === 0, message: `Command \`${command}\` executed with exit code ${exitCode}.` },
   );

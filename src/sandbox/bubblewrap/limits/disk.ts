@@ -9,8 +9,12 @@ const COUNT_EVERY_MS = 10_000;
 /** A directory of a million files takes seconds to count: at most a quarter of the time goes into counting. */
 const REST_FACTOR = 3;
 const LONGEST_COUNT_MS = 5 * 60_000;
-/** What may be added where the limit is already exceeded at the start: else nobody could clean up inside. */
+/**
+ * Where the limit is already exceeded at the start nobody could clean up inside without some room: so far above the
+ * limit, however often it starts, and beyond that what a shell needs for itself.
+ */
 const ROOM_TO_CLEAN_UP = 8 * 1024 ** 2;
+const ROOM_FOR_SHELL = 256 * 1024;
 /** Empty files take no blocks, but each takes an inode that the host may run out of. */
 const BYTES_PER_FILE = 4096;
 /** The run directory lies on a file system of the host's own, often a small one in memory; a shell needs kilobytes. */
@@ -82,10 +86,16 @@ export class DiskWatch {
     const took = performance.now() - now;
     this.#nextCount = performance.now() + took * REST_FACTOR;
     this.#countAtLatest = performance.now() + COUNT_EVERY_MS;
-    this.#ceiling ??= Math.max(this.#limit, this.#used + ROOM_TO_CLEAN_UP);
+    this.#ceiling ??= ceilingOver(this.#limit, this.#used);
     if (this.#usedInRun > MOST_IN_RUN) return runBreach(this.#usedInRun);
     return this.#used > this.#ceiling ? diskBreach(this.#used, this.#limit) : null;
   }
+}
+
+/** What may be taken until the sandbox ends, when so much is taken at its start. */
+export function ceilingOver(limit: number, used: number): number {
+  if (used <= limit) return limit;
+  return Math.max(limit + ROOM_TO_CLEAN_UP, used + ROOM_FOR_SHELL);
 }
 
 function diskBreach(used: number, limit: number): string {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { processesWith, run, startBench, type Bench } from '../../../../test/support/bubblewrap.ts';
+import { ceilingOver } from './disk.ts';
 
 const MIB = 1024 ** 2;
 const LIMITS = { memoryBytes: 256 * MIB, processes: 64, cpus: 2, diskBytes: 32 * MIB };
@@ -51,6 +52,13 @@ describe('the limits of a sandbox', () => {
     const next = await bench.open(2, { limits: LIMITS });
     assert.equal((await run(next, 'rm big.*; sleep 0.5; ls')).output, '');
     await next.close();
+  });
+
+  test('give room to clean up once, not with every start', () => {
+    assert.equal(ceilingOver(32 * MIB, 32 * MIB), 32 * MIB);
+    assert.equal(ceilingOver(32 * MIB, 33 * MIB), 40 * MIB);
+    assert.equal(ceilingOver(32 * MIB, 39 * MIB), 40 * MIB);
+    assert.equal(ceilingOver(32 * MIB, 100 * MIB), 100.25 * MIB);
   });
 
   test('end what fills the disk with files that were removed while open', async () => {
