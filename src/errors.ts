@@ -7,6 +7,7 @@ export const ERRORS = {
   provider_token_refused: { status: 401, title: 'The git provider refused the token', retryable: false },
   origin_refused: { status: 403, title: 'Request from another origin', retryable: false },
   host_refused: { status: 421, title: 'Not a name of this service', retryable: false },
+  malformed_http: { status: 400, title: 'Not a valid HTTP request', retryable: false },
   not_found: { status: 404, title: 'No such route', retryable: false },
   settings_not_found: { status: 404, title: 'Settings not found', retryable: false },
   conversation_not_found: { status: 404, title: 'Conversation not found', retryable: false },
@@ -19,7 +20,7 @@ export const ERRORS = {
   gone: { status: 410, title: 'No longer offered', retryable: false },
   body_too_large: { status: 413, title: 'Body too large', retryable: false },
   file_too_large: { status: 413, title: 'The file is too large to be shown', retryable: false },
-  unsupported_media_type: { status: 415, title: 'Body is not JSON', retryable: false },
+  unsupported_media_type: { status: 415, title: 'Body of another type', retryable: false },
   file_is_binary: { status: 415, title: 'The file is no text', retryable: false },
   invalid_request: { status: 422, title: 'The request is not valid', retryable: false },
   secret_destination_changed: {
