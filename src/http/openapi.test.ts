@@ -56,13 +56,13 @@ describe('the description of the API', () => {
     assert.equal(post?.operationId, 'postSettings');
     assert.deepEqual(
       Object.keys(post.responses).sort(),
-      '200 401 403 408 413 415 421 422 429 503 default'.split(' '),
+      '200 400 401 403 408 413 415 421 422 429 503 default'.split(' '),
     );
     assert.ok(post.responses['default']?.content?.['application/problem+json']);
     assert.equal(post.security.length, 3);
     const get = description.paths['/api/things/{id}']?.['get'];
     assert.deepEqual(get?.security, []);
-    assert.deepEqual(Object.keys(get.responses).sort(), ['421', 'default']);
+    assert.deepEqual(Object.keys(get.responses).sort(), ['400', '421', 'default']);
     assert.deepEqual(
       get.parameters?.map(({ name, in: where }) => [name, where]),
       [['id', 'path']],

@@ -20,7 +20,10 @@ const ANY_ERROR = {
 };
 
 /** What a request meets before its route, and so may be answered by any. */
-const EVERY = problems({ 421: 'The request is for a host that is not this service.' });
+const EVERY = problems({
+  400: 'Not a valid HTTP request.',
+  421: 'The request is for a host that is not this service.',
+});
 const WITH_KEY = problems({ 401: 'No valid key.', 429: 'Too many requests.' });
 const WITH_COOKIE = problems({ 403: 'The cookie of a log-in came with a page of another origin.' });
 const WITH_BODY = problems({

@@ -30,6 +30,9 @@ export function refuseOtherHosts(server: FastifyInstance, place: Place): void {
     if (known.size < REMEMBERED) known.add(host);
   };
   server.addHook('onRequest', (request, _reply, done) => {
+    const { httpVersion, headers } = request.raw;
+    // RFC 9112, 3.2. Node would refuse it too, without a problem.
+    if (httpVersion === '1.1' && headers.host === undefined) throw withoutHost();
     // Both: a page may send the second header itself, and a proxy passes the first one on.
     for (const host of hostsOf(request)) check(host);
     done();
@@ -69,6 +72,10 @@ function nameOf(host: string): string | null {
 
 function portOf(host: string): number {
   return Number(URL.parse(`http://${host}`)?.port) || 80;
+}
+
+function withoutHost(): ServiceError {
+  return new ServiceError('malformed_http', 'A request of HTTP/1.1 names its host: send the header Host.');
 }
 
 function notOurs(host: string): ServiceError {

@@ -271,7 +271,19 @@ describe('the HTTP server', () => {
     let answer = '';
     for await (const chunk of socket) answer += String(chunk);
     assert.match(answer, /^HTTP\/1\.1 400 /);
-    assert.match(answer, /application\/problem\+json/);
+    assert.match(answer, /application\/problem\+json[^]*"malformed_http"/);
+  });
+
+  test('a request without a Host is refused by a problem; an unknown expectation is passed over', async () => {
+    const say = async (headers: string): Promise<string> => {
+      const socket = connect({ host: '127.0.0.1', port: Number(new URL(http.url).port) });
+      socket.write(`GET /open HTTP/1.1\r\nconnection: close\r\n${headers}\r\n`);
+      let answer = '';
+      for await (const chunk of socket) answer += String(chunk);
+      return answer;
+    };
+    assert.match(await say(''), /^HTTP\/1\.1 400 [^]*"malformed_http"/);
+    assert.match(await say('host: localhost\r\nexpect: wonders\r\n'), /^HTTP\/1\.1 200 /);
   });
 
   test('a revoked key, an expired key and a disabled user count no more at once', async () => {
