@@ -25,6 +25,7 @@ import { healthRoutes } from './http/health.ts';
 import { loginRoutes } from './http/login.ts';
 import { optionsRoutes } from './http/options.ts';
 import { providersRoutes } from './http/providers.ts';
+import { rememberRoutes } from './http/remember.ts';
 import { secretsRoutes } from './http/secrets.ts';
 import { createHttpServer } from './http/server.ts';
 import { settingsCheckRoutes } from './http/settings-check.ts';
@@ -223,6 +224,7 @@ export async function build(
     optionsRoutes(async () => (await import('./model/price.ts')).listModels()),
     conversationRoutes(conversations),
     fileRoutes(files, conversations),
+    rememberRoutes(conversations),
     eventRoutes({
       service: conversations,
       subscriptions,

@@ -11,6 +11,7 @@ export const ERRORS = {
   not_found: { status: 404, title: 'No such route', retryable: false },
   settings_not_found: { status: 404, title: 'Settings not found', retryable: false },
   conversation_not_found: { status: 404, title: 'Conversation not found', retryable: false },
+  event_not_found: { status: 404, title: 'No such event', retryable: false },
   file_not_found: { status: 404, title: 'No such file', retryable: false },
   not_a_repository: { status: 404, title: 'Not a git repository', retryable: false },
   secret_not_found: { status: 404, title: 'Secret not found', retryable: false },

@@ -112,6 +112,7 @@ test('what is read back', () => {
     'created_at',
     'pr_number',
     'agent_state',
+    'queued',
     'error',
   ]);
 });
@@ -161,6 +162,7 @@ test('the error codes and their statuses', () => {
     not_found: 404,
     settings_not_found: 404,
     conversation_not_found: 404,
+    event_not_found: 404,
     file_not_found: 404,
     not_a_repository: 404,
     secret_not_found: 404,
@@ -172,6 +174,7 @@ test('the error codes and their statuses', () => {
     file_too_large: 413,
     unsupported_media_type: 415,
     file_is_binary: 415,
+    malformed_http: 400,
     invalid_request: 422,
     secret_destination_changed: 422,
     secret_exists: 400,
@@ -230,6 +233,7 @@ describe('the routes', () => {
     'GET /api/conversations/{id}/git/changes': '200',
     'GET /api/conversations/{id}/git/diff': '200',
     'GET /api/conversations/{id}/microagents': '200',
+    'GET /api/conversations/{id}/remember-prompt': '200',
     'GET /api/conversations/{id}/config': '200',
     'GET /api/conversations/{id}/vscode-url': '200',
     'GET /api/conversations/{id}/web-hosts': '200',

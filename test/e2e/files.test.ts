@@ -308,6 +308,18 @@ describe('the files of a conversation', () => {
     });
   });
 
+  it('and what is learnt over them is remembered by a prompt that points to an event', async () => {
+    const events = await parley.events('c');
+    const run = events.find((event) => 'action' in event && event.action === 'run');
+    const { body } = await get(`remember-prompt?event_id=${run?.id}`);
+    const { status, prompt } = body as { status: string; prompt: string };
+    assert.equal(status, 'success');
+    assert.match(prompt, /\.openhands\/microagents\//);
+    assert.match(prompt, /^> agent: Running command: git mv/m);
+    assert.deepEqual(codeOf(await get('remember-prompt?event_id=9999')), [404, 'event_not_found']);
+    assert.deepEqual(codeOf(await get('remember-prompt')), [422, 'invalid_request']);
+  });
+
   it('are not those of another user', async () => {
     const printed = await parley.command('keys', 'create', '--user', 'bob');
     const bob = printed.trim().split('\n').at(-1);
@@ -319,7 +331,14 @@ describe('the files of a conversation', () => {
       'git/changes',
       'git/diff?path=a',
     ];
-    for (const path of [...paths, 'microagents', 'config', 'vscode-url', 'web-hosts']) {
+    for (const path of [
+      ...paths,
+      'microagents',
+      'remember-prompt?event_id=0',
+      'config',
+      'vscode-url',
+      'web-hosts',
+    ]) {
       const reply = await parley.request('GET', `/api/conversations/c/${path}`, undefined, bob);
       assert.deepEqual(codeOf(reply), [404, 'conversation_not_found'], path);
     }
