@@ -165,6 +165,11 @@ export const conversationView = z.object({
   created_at: z.string(),
   pr_number: z.array(z.number()),
   agent_state: z.string(),
+  queued: z
+    .boolean()
+    .describe(
+      'It waits for its turn: as many are driven as PARLEY_MAX_RUNNING allows, of its user or in all.',
+    ),
   error: conversationError.nullable(),
 });
 export type ConversationView = z.output<typeof conversationView>;

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversationBody, ConversationStatus } from '../contract/conversations.ts';
-import { ServiceError } from '../errors.ts';
 import type { NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import type { ConversationPorts } from './ports.ts';
 import { canonicalRequest, requestBinding, workplace } from './request.ts';
-import { say, wake } from './waking.ts';
+import { admitToLine, say, wake } from './waking.ts';
 
-/** How many conversations of one user may wait for their turn. */
-const MAX_WAITING = 1_000;
 /** Milliseconds an `Idempotency-Key` is kept. */
 const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 
@@ -52,7 +49,7 @@ export async function createOrJoin(
       if (message) return await say({ conversations, events }, known, redactEvent(message, redact));
       return await wake(conversations, known);
     }
-    if ((await conversations.countWaiting(userId)) >= MAX_WAITING) throw queueFull();
+    await admitToLine(conversations, { userId, wanted: false, driver: null });
     const { title, events: first } = opening(id, body);
     const { repository, provider, branch, trigger } = workplace(body);
     const key = await conversations.insert({
@@ -82,12 +79,4 @@ export async function createOrJoin(
 
 function firstMessage(events: readonly NewEvent[]): NewEvent | undefined {
   return events.find((event) => 'action' in event && event.action === 'message' && event.source === 'user');
-}
-
-function queueFull(): ServiceError {
-  return new ServiceError(
-    'queue_full',
-    `${MAX_WAITING} of your conversations wait for their turn. Stop some, or try again later.`,
-    { retryAfter: 60 },
-  );
 }

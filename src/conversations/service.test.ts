@@ -179,3 +179,53 @@ describe('a disk that is almost full', () => {
     await c.settled('runs');
   });
 });
+
+describe('the line of those that wait for their turn', () => {
+  let c: TestConversations;
+  const done = Promise.withResolvers<void>();
+  before(async () => {
+    c = await startConversations({ limits: { perUser: 1, total: 2 } });
+    c.agent = async ({ journal }) => {
+      await journal.read(0, 100);
+      await done.promise;
+      return { kind: 'waiting' };
+    };
+  });
+  after(() => c.close());
+
+  it('is seen on each conversation in it, also on one that was ready before', async () => {
+    const queued = async (id: string) => (await c.service.get(c.principal, id)).queued;
+    await c.service.create(c.principal, { conversation_id: 'ready' });
+    await c.settled('ready');
+    await c.service.create(c.principal, { conversation_id: 'driven', initial_user_msg: 'one' });
+    await c.until('driven', (view) => view.status === 'RUNNING');
+    await c.service.create(c.principal, { conversation_id: 'waits', initial_user_msg: 'two' });
+    assert.equal(await queued('ready'), false);
+    assert.equal(await queued('driven'), false);
+    assert.equal(await queued('waits'), true);
+    await c.service.message(c.principal, 'ready', { content: 'three' });
+    assert.equal(await queued('ready'), true);
+    await c.service.stop(c.principal, 'waits');
+    assert.equal(await queued('waits'), false);
+  });
+
+  it('has an end: nothing more is created, started or told to go on, but what is in it or driven is', async () => {
+    const full = { code: 'queue_full', retryAfter: 60 };
+    const waiting = Array.from({ length: 999 }, (_, n) => ({ conversation_id: `n${n}` }));
+    await Promise.all(waiting.map((body) => c.service.create(c.principal, body)));
+    await assert.rejects(c.service.create(c.principal, { conversation_id: 'new' }), full);
+    await assert.rejects(c.service.start(c.principal, 'waits'), full);
+    await assert.rejects(c.service.message(c.principal, 'waits', { content: 'four' }), full);
+    await assert.rejects(c.service.changeAgentState(c.principal, 'waits', 'running'), full);
+    assert.equal((await c.service.get(c.principal, 'waits')).status, 'STOPPED');
+    assert.deepEqual(await messages(c, 'waits'), ['two']);
+
+    await c.service.message(c.principal, 'ready', { content: 'five' });
+    await c.service.message(c.principal, 'driven', { content: 'six' });
+    assert.deepEqual(await messages(c, 'ready'), ['three', 'five']);
+    const bob = await c.addUser('bob');
+    assert.equal((await c.service.create(bob, { conversation_id: 'new' })).conversation_status, 'STARTING');
+    done.resolve();
+    await c.settled('ready');
+  });
+});

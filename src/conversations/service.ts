@@ -11,7 +11,7 @@ import { Removals } from './removing.ts';
 import { halt, stop, stopIdle } from './stopping.ts';
 import type { Conversation } from './store.ts';
 import { viewOf } from './view.ts';
-import { awake, say, wake } from './waking.ts';
+import { admitToLine, awake, say, wake } from './waking.ts';
 
 /** Create, join, start, stop, talk to, rename, delete: everything a user does to a conversation. */
 export class ConversationService {
@@ -133,6 +133,7 @@ export class ConversationService {
     await this.#ports.transact(async ({ conversations, events }) => {
       const row = await conversations.get(key);
       if (!row) throw conversationNotFound(id);
+      await admitToLine(conversations, row);
       await events.append(key, [asked]);
       await conversations.change(key, { ...awake(row), wanted: true, unfinished: true });
     });

@@ -20,6 +20,7 @@ export function viewOf(row: Conversation, watchers: number): ConversationView {
     created_at: row.createdAt,
     pr_number: [],
     agent_state: row.agentState,
+    queued: row.wanted && row.driver === null,
     error: row.error,
   };
 }
