@@ -23,6 +23,7 @@ import { eventRoutes } from './http/events.ts';
 import { fileRoutes } from './http/files.ts';
 import { healthRoutes } from './http/health.ts';
 import { loginRoutes } from './http/login.ts';
+import { loginPage } from './http/login-page.ts';
 import { optionsRoutes } from './http/options.ts';
 import { providersRoutes } from './http/providers.ts';
 import { rememberRoutes } from './http/remember.ts';
@@ -200,6 +201,7 @@ export async function build(
     log,
     rateLimit: config.rateLimit,
     corsOrigins: config.corsOrigins,
+    webDir: config.webDir,
     ...(world.arrivalMs !== undefined && { arrivalMs: world.arrivalMs }),
     metrics,
     place: {
@@ -211,6 +213,7 @@ export async function build(
   });
   for (const routes of [
     loginRoutes(auth),
+    loginPage,
     healthRoutes({
       dataDir: config.dataDir,
       sandbox: () => provider.report,

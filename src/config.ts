@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
@@ -46,6 +46,8 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Null when none were given. */
   readonly allowedHosts: HostList | null;
+  /** A folder with a built browser client, served at `/`. */
+  readonly webDir: string | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** The machine's certificate authorities, for programs in sandboxes; null for their own defaults. */
   readonly caFile: string | null;
@@ -206,6 +208,14 @@ export const VARIABLES = z.object({
     'loopback',
   ),
   PARLEY_ALLOWED_HOSTS: optional(hosts),
+  PARLEY_WEB_DIR: optional(
+    z
+      .string()
+      .refine(
+        (folder) => existsSync(join(absolute(folder), 'index.html')),
+        'must be a folder with an index.html',
+      ),
+  ),
   PARLEY_LOG_LEVEL: variable(
     z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
     'info',
@@ -312,6 +322,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     publicUrl: values.PARLEY_PUBLIC_URL ?? null,
     trustedProxies: Object.freeze(values.PARLEY_TRUSTED_PROXIES.filter((entry) => entry !== 'none')),
     allowedHosts: values.PARLEY_ALLOWED_HOSTS ?? null,
+    webDir: values.PARLEY_WEB_DIR === undefined ? null : absolute(values.PARLEY_WEB_DIR),
     logLevel: values.PARLEY_LOG_LEVEL,
     caFile: env['NODE_EXTRA_CA_CERTS'] || env['SSL_CERT_FILE'] || null,
   });

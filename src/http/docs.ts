@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import Fastify from 'fastify';
+import { inlineScripts } from './inline-scripts.ts';
 import type { Routes } from './routes.ts';
 
 interface Reference {
@@ -57,13 +57,9 @@ async function load(): Promise<Reference> {
 }
 
 function policyOf(page: string): string {
-  const inline = [...page.matchAll(/<script[^>]*>([^]*?)<\/script>/g)]
-    .map(([, code = '']) => code)
-    .filter((code) => code.trim() !== '')
-    .map((code) => `'sha256-${createHash('sha256').update(code).digest('base64')}'`);
   return [
     "default-src 'none'",
-    `script-src 'self' ${inline.join(' ')}`.trim(),
+    `script-src 'self' ${inlineScripts(page).join(' ')}`.trim(),
     // The page's framework sets style attributes.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",

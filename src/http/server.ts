@@ -24,6 +24,7 @@ import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts
 import { wantsSocket } from './sockets.ts';
 import { TokenBuckets } from './token-buckets.ts';
 import { validatorCompiler } from './validation.ts';
+import { webClient } from './web-client.ts';
 
 export interface HttpOptions {
   auth: Authenticator;
@@ -34,6 +35,8 @@ export interface HttpOptions {
   corsOrigins: readonly string[];
   metrics: Metrics;
   place: Place;
+  /** The folder of a browser client to serve at `/`, or null. */
+  webDir: string | null;
   /** Milliseconds a request may take to arrive; a minute when not given. */
   arrivalMs?: number;
 }
@@ -105,7 +108,9 @@ function endStreamsOnClose(server: FastifyInstance): void {
 }
 
 /** The key before the body: who has none learns nothing and costs nothing. */
-function admit(server: FastifyInstance, { auth, rateLimit }: HttpOptions, routes: KnownRoutes): void {
+function admit(server: FastifyInstance, options: HttpOptions, routes: KnownRoutes): void {
+  const { auth, rateLimit } = options;
+  const client = options.webDir === null ? null : webClient(options.webDir);
   const buckets = rateLimit > 0 ? new TokenBuckets({ perSecond: rateLimit, burst: 2 * rateLimit }) : null;
   const count = (id: string): void => {
     const wait = buckets?.take(id) ?? 0;
@@ -127,7 +132,7 @@ function admit(server: FastifyInstance, { auth, rateLimit }: HttpOptions, routes
       }
       count(request.principal.keyId);
     }
-    if (request.is404) {
+    if (request.is404 && !(await client?.(request, reply))) {
       const { error, allow } = routes.refusal(path, request.method);
       if (allow !== null) reply.header('allow', allow);
       throw error;

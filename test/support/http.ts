@@ -48,7 +48,7 @@ export interface Answer {
 /** @param routes makes the routes once what they stand on is there */
 export async function startHttp(
   routes: (storage: Storage, more: Pick<TestServer, 'auth' | 'dataDir'>) => readonly Routes[] = () => [],
-  options: Partial<Pick<HttpOptions, 'rateLimit' | 'corsOrigins' | 'place'>> = {},
+  options: Partial<Pick<HttpOptions, 'rateLimit' | 'corsOrigins' | 'place' | 'webDir'>> = {},
 ): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-http-'));
   const storage = await openStorage(dataDir);
@@ -67,6 +67,7 @@ export async function startHttp(
     log,
     rateLimit: 0,
     corsOrigins: [],
+    webDir: null,
     metrics: new Metrics(),
     place: { publicUrl: null, trustedProxies: ['loopback'], allowedHosts: null, loopback: true },
     ...options,
