@@ -4,7 +4,7 @@ import type { AgentContext } from '../agent/context.ts';
 import type { Journal } from '../agent/journal.ts';
 import type { Conversation } from '../conversations/store.ts';
 import { agentMessage } from '../events/build.ts';
-import type { Event, LlmMetrics } from '../events/event.ts';
+import type { LlmMetrics } from '../events/event.ts';
 import type { StepUse } from '../observe/metrics.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandbox/sandbox.ts';
 import type { End } from './driver.ts';
@@ -64,7 +64,7 @@ describe('measured', () => {
   test('steps count what they used beyond the step before', async () => {
     const steps: StepUse[] = [];
     const recordStep: Journal['recordStep'] = (events) =>
-      Promise.resolve(events.map((event, id) => ({ id, timestamp: '', ...event }) as Event));
+      Promise.resolve(events.map((event, id) => ({ id, timestamp: '', ...event })));
     const context = {
       journal: { recordStep } as Journal,
       spent: { cost: 1, promptTokens: 100, completionTokens: 10 },
