@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { pino } from 'pino';
 import {
   type Agent,
   NO_SANDBOX,
@@ -328,5 +329,30 @@ describe('driving a conversation', () => {
     await c.service.create(c.principal, { conversation_id: 'gone' });
     await c.until('gone', (view) => view.agent_state === 'awaiting_user_input');
     assert.equal((await c.events('gone'))[0]?.id, 0);
+  });
+
+  it('logs how runs go, by number and code and without a word of them', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'debug', base: null }, { write: (line) => void lines.push(line) });
+    const other = await startConversations({ log });
+    other.agent = counting;
+    await other.service.create(other.principal, { conversation_id: 'well', initial_user_msg: 'a word' });
+    await other.settled('well');
+    other.settings = { ...other.settings, model: null };
+    await other.service.create(other.principal, { conversation_id: 'ill', initial_user_msg: 'a word' });
+    await other.settled('ill');
+    await other.close();
+    const seen = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const { info, debug } = pino.levels.values;
+    assert.deepEqual(
+      seen.map(({ level, conversation, code, msg }) => ({ level, conversation, code, msg })),
+      [
+        { level: debug, conversation: 1, code: undefined, msg: 'run begins' },
+        { level: debug, conversation: 1, code: undefined, msg: 'run ended' },
+        { level: debug, conversation: 2, code: undefined, msg: 'run begins' },
+        { level: info, conversation: 2, code: 'model_not_configured', msg: 'run ended in an error' },
+      ],
+    );
+    assert.ok(!lines.join('').includes('a word'));
   });
 });

@@ -107,14 +107,20 @@ export class Driver {
     const { read, log } = this.#options;
     let row: Conversation | undefined = claimed;
     while (row) {
+      const { key: conversation, generation } = row;
+      const began = performance.now();
+      log.debug({ conversation, generation }, 'run begins');
       let end: End;
       try {
         end = await this.#options.stretch(row, signal);
       } catch (error) {
         if (signal.aborted || error instanceof Fenced || error instanceof ConversationGone) return;
-        log.error({ err: error, conversation: row.key }, 'run failed');
+        log.error({ err: error, conversation }, 'run failed');
         end = broken(row);
       }
+      const ended = { conversation, generation, ms: Math.round(performance.now() - began) };
+      if (end.change.error) log.info({ ...ended, code: end.change.error.code }, 'run ended in an error');
+      else log.debug(ended, 'run ended');
       // Also when it was interrupted meanwhile: what was done is done, and a start need not do it again.
       if ((await this.#end(row, end, signal)) || signal.aborted) return;
       row = await read.conversations.get(row.key);

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { AgentContext, AgentOutcome } from '../../src/agent/context.ts';
 import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import type { Principal } from '../../src/auth/principal.ts';
@@ -85,6 +85,7 @@ export async function startConversations(
     provider?: SandboxProvider;
     limits?: { perUser: number; total: number };
     from?: Remains;
+    log?: Logger;
   } = {},
 ): Promise<TestConversations> {
   const dataDir = options.from?.dataDir ?? (await mkdtemp(join(tmpdir(), 'parley-runs-')));
@@ -105,7 +106,7 @@ export async function startConversations(
     read,
     transact,
     sandboxes,
-    log: pino({ level: 'silent' }),
+    log: options.log ?? pino({ level: 'silent' }),
     stretch: stretchWith({
       read,
       transact,
