@@ -83,7 +83,8 @@ async function importSettings({ home, user, settings }: ImportOptions, report: I
     if (names.length === 0) continue;
     try {
       await settings.patch(user, patch);
-      report.settings.push(...names);
+      // V0's settings file has a place for secrets, too.
+      report.settings.push(...names.filter((member) => !report.settings.includes(member)));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       report.leftOut.push(`${name}: ${error.message}`);

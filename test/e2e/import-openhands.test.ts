@@ -49,6 +49,9 @@ describe('parley import-openhands', () => {
     assert.deepEqual(await parley.ok('GET', '/api/secrets'), {
       custom_secrets: [{ name: 'KEPT', description: 'for a test' }],
     });
+    const named = /^Settings: (.+)$/m.exec(report)?.[1]?.split(', ') ?? [];
+    assert.deepEqual(named, [...new Set(named)]);
+    assert.ok(named.includes('secrets_store'));
     assert.match(report, /^Conversations: 2 with 15 events$/m);
     assert.match(report, /^There before: 0 conversations$/m);
   });
