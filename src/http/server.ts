@@ -61,6 +61,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     // Anything else that asks for another protocol (h2c, say) is answered in this one.
     http: {
       shouldUpgradeCallback: wantsSocket,
+      // Not longer than the whole may take: Node would take the one for the other.
+      headersTimeout: arrivalMs,
       connectionsCheckingInterval: Math.min(30_000, arrivalMs),
       requireHostHeader: false,
     },

@@ -23,7 +23,8 @@ export interface HostedService {
 export async function hostService(
   more: { env?: Record<string, string>; fetch?: typeof fetch; arrivalMs?: number } = {},
 ): Promise<HostedService> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'parley-hostile-'));
+  const given = more.env?.['PARLEY_DATA_DIR'];
+  const dataDir = given ?? (await mkdtemp(join(tmpdir(), 'parley-hostile-')));
   const config = readConfig({
     PARLEY_DATA_DIR: dataDir,
     PARLEY_SANDBOX: 'none',
@@ -53,7 +54,7 @@ export async function hostService(
     close: async () => {
       await storage.close();
       await app.close();
-      await rm(dataDir, { recursive: true, force: true });
+      if (given === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

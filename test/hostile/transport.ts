@@ -67,8 +67,8 @@ export function overSocket(url: string, agent: Agent, request: HostileRequest): 
   return inDue(answer, `${operation.method} ${path}`);
 }
 
-/** Sends bytes as they are and ends; gives all that the server said until it hung up. */
-export function sendBytes(url: string, bytes: Uint8Array): Promise<string> {
+/** Sends bytes as they are, and ends unless told not to; gives all that the server said until it hung up. */
+export function sendBytes(url: string, bytes: Uint8Array, end = true): Promise<string> {
   const answer = new Promise<string>((resolve) => {
     let said = '';
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) });
@@ -76,7 +76,8 @@ export function sendBytes(url: string, bytes: Uint8Array): Promise<string> {
     // Hanging up without a word is an answer too, as is a reset.
     socket.on('error', () => {});
     socket.on('close', () => resolve(said));
-    socket.end(bytes);
+    if (end) socket.end(bytes);
+    else socket.write(bytes);
   });
   return inDue(answer, JSON.stringify(Buffer.from(bytes).toString('latin1')));
 }
