@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import { requestBinding } from '../conversations/request.ts';
 import type { Binding, Sealed } from '../secrets/vault.ts';
 import { settingsBinding } from '../settings/seals.ts';
 import type { BoundSecret } from '../settings/store.ts';
 import type { Schema } from './schema.ts';
-import { openForWriting, sqliteDialect } from './sqlite.ts';
+import { openForWriting, SqliteKysely } from './sqlite.ts';
 import { DATABASE_FILE } from './storage.ts';
 
 /** Gives what a value is to be replaced by, or null where it may stay. */
@@ -27,7 +27,7 @@ export async function resealDatabase(
   const database = openForWriting(join(dataDir, DATABASE_FILE));
   // Pages that are freed would keep what the former key opens.
   database.exec('pragma secure_delete = on');
-  const db = new Kysely<Schema>({ dialect: sqliteDialect(database) });
+  const db = new SqliteKysely<Schema>(database);
   try {
     for (const { user_id } of await db.selectFrom('settings').select('user_id').execute()) {
       done(await db.transaction().execute((open) => resealSettings(open, user_id, reseal)));

@@ -1,7 +1,11 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import {
+  type Compilable,
+  type CompiledQuery,
   type Dialect,
+  Kysely,
+  type QueryResult,
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDialect,
@@ -27,24 +31,66 @@ class NodeSqliteDialect extends SqliteDialect {
   }
 }
 
-/** `node:sqlite` with the face of better-sqlite3 that kysely's own dialect expects, statements kept by their text. */
-export function sqliteDialect(database: DatabaseSync): Dialect {
-  const statements = new Map<string, SqliteStatement>();
+/** Kysely over `node:sqlite`. Closes the database when it is destroyed. */
+export class SqliteKysely<Tables> extends Kysely<Tables> {
+  readonly #statements: Statements;
+
+  constructor(database: DatabaseSync) {
+    const statements = new Statements(database);
+    super({ dialect: dialectOf(statements) });
+    this.#statements = statements;
+  }
+
+  /** A query that was built before is run as it is: kysely's own way there, by a lock, costs more than the query. */
+  override executeQuery<Row>(query: CompiledQuery<Row> | Compilable<Row>): Promise<QueryResult<Row>> {
+    return this.#statements.execute('compile' in query ? query.compile() : query);
+  }
+
+  override async destroy(): Promise<void> {
+    await super.destroy();
+    this.#statements.close();
+  }
+}
+
+/** The prepared statements of a connection, kept by their text. */
+class Statements {
+  readonly #database: DatabaseSync;
+  readonly #known = new Map<string, SqliteStatement>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  prepare(asked: string): SqliteStatement {
+    // A transaction that begins by reading fails when another process writes meanwhile; one that waits first does not.
+    const sql = asked === 'begin' ? 'begin immediate' : asked;
+    const known = this.#known.get(sql);
+    if (known) return known;
+    const statement = adapt(this.#database.prepare(sql));
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= STATEMENT_CACHE && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(sql, statement);
+    return statement;
+  }
+
+  async execute<Row>({ sql, parameters }: CompiledQuery<Row>): Promise<QueryResult<Row>> {
+    const statement = this.prepare(sql);
+    // The rows are as the query says that was built with the types of the tables.
+    if (statement.reader) return { rows: statement.all(parameters) as Row[] };
+    const { changes } = statement.run(parameters);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+}
+
+/** The face of better-sqlite3 that kysely's own dialect expects. */
+function dialectOf(statements: Statements): Dialect {
   const facade: SqliteDatabase = {
-    close: () => database.close(),
-    prepare(asked) {
-      // A transaction that begins by reading fails when another process writes meanwhile; one that waits first does not.
-      const sql = asked === 'begin' ? 'begin immediate' : asked;
-      const known = statements.get(sql);
-      if (known) return known;
-      const statement = adapt(database.prepare(sql));
-      if (statements.size >= STATEMENT_CACHE) {
-        const [oldest] = statements.keys();
-        if (oldest !== undefined) statements.delete(oldest);
-      }
-      statements.set(sql, statement);
-      return statement;
-    },
+    close: () => statements.close(),
+    prepare: (sql) => statements.prepare(sql),
   };
   return new NodeSqliteDialect({ database: facade });
 }

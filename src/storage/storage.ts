@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { dirname, join } from 'node:path';
-import { Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { AuditEntry, AuditStore } from '../audit/audit.ts';
 import type { Credential, KeyStore } from '../auth/store.ts';
 import type { ConversationStore } from '../conversations/store.ts';
@@ -13,7 +13,7 @@ import { migrate } from './migrations/migrate.ts';
 import { BUSY, isDiskFull, resultCode } from './result-code.ts';
 import { Remembered } from './remembered.ts';
 import type { Schema } from './schema.ts';
-import { openForReading, openForWriting, sqliteDialect } from './sqlite.ts';
+import { openForReading, openForWriting, SqliteKysely } from './sqlite.ts';
 import { SqlAuditStore } from './stores/audit.ts';
 import { SqlConversationStore } from './stores/conversations.ts';
 import { SqlEventLog } from './stores/events.ts';
@@ -117,9 +117,9 @@ async function openBoth(
   let writer: Kysely<Schema> | undefined;
   try {
     const writing = openForWriting(path);
-    writer = new Kysely<Schema>({ dialect: sqliteDialect(writing) });
+    writer = new SqliteKysely<Schema>(writing);
     await migrate(writer as Kysely<unknown>);
-    return { writing, writer, reader: new Kysely<Schema>({ dialect: sqliteDialect(openForReading(path)) }) };
+    return { writing, writer, reader: new SqliteKysely<Schema>(openForReading(path)) };
   } catch (cause) {
     await writer?.destroy();
     if (!isDiskFull(cause)) throw cause;
