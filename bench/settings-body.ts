@@ -43,7 +43,7 @@ const FIRST = {
 };
 
 /** How many different bodies there are, and how many of them send all secrets: programs do, each time they start. */
-const BODIES = 32;
+const BODIES = 128;
 const EACH_WITH_SECRETS = 4;
 
 /**

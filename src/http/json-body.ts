@@ -36,22 +36,23 @@ export function parseJson(bytes: Buffer): unknown {
 /** Refuses nesting that later recursion could not walk, and `__proto__`, which most code cannot tell from a prototype. */
 function checkShape(root: unknown): void {
   const faults: MemberError[] = [];
-  const walk = (value: unknown, loc: (string | number)[]): void => {
-    if (typeof value !== 'object' || value === null) return;
+  const loc: (string | number)[] = ['body'];
+  const walk = (value: object): void => {
     if (loc.length > MAX_DEPTH) throw malformed(`is nested deeper than ${MAX_DEPTH} levels`);
-    if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) {
-        if (typeof item === 'object') walk(item, [...loc, index]);
-      }
-      return;
-    }
-    for (const [key, item] of Object.entries(value)) {
+    for (const key of Object.keys(value)) {
       if (key === '__proto__') {
         faults.push({ loc: [...loc, key], msg: 'is not a known member', type: 'extra_forbidden' });
-      } else if (typeof item === 'object') walk(item, [...loc, key]);
+        continue;
+      }
+      // An array is read by its indices as names.
+      const item = (value as Record<string, unknown>)[key];
+      if (typeof item !== 'object' || item === null) continue;
+      loc.push(Array.isArray(value) ? Number(key) : key);
+      walk(item);
+      loc.pop();
     }
   };
-  walk(root, ['body']);
+  if (typeof root === 'object' && root !== null) walk(root);
   if (faults.length > 0) throw invalidRequest(faults);
 }
 

@@ -28,17 +28,17 @@ export class SecretDraft {
    * @returns whether there is a secret afterwards
    */
   merge(path: string, given: GivenSecret, destination: string, loc: MemberError['loc']): boolean {
-    if (given) {
-      if (given.unwrap() === '') {
-        this.remove(path);
-        return false;
-      }
-      this.#set(path, this.#seals.seal(path, given, destination));
-      return true;
+    if (given?.unwrap() === '') {
+      this.remove(path);
+      return false;
     }
     const stored = this.#storedAt(path);
-    if (!stored) return false;
-    this.#set(path, this.#keep(path, stored, destination, loc));
+    const next = given
+      ? this.#seals.seal(path, given, destination)
+      : stored && this.#keep(path, stored, destination, loc);
+    if (!next) return false;
+    if (isSame(stored, next)) this.#changed.delete(path);
+    else this.#changed.set(path, next);
     return true;
   }
 
@@ -47,7 +47,7 @@ export class SecretDraft {
     const stored = this.#changed.get(from) ?? this.#storedAt(from);
     if (!stored) return;
     this.remove(from);
-    this.#set(to, this.#seals.seal(to, this.#seals.open(from, stored), stored.destination));
+    this.#changed.set(to, this.#seals.seal(to, this.#seals.open(from, stored), stored.destination));
   }
 
   remove(path: string): void {
@@ -58,7 +58,7 @@ export class SecretDraft {
   /** Removes all whose path begins so. */
   removeAll(prefix: string): void {
     for (const path of this.#changed.keys()) if (path.startsWith(prefix)) this.remove(path);
-    for (const path in this.#stored) if (path.startsWith(prefix)) this.remove(path);
+    for (const path of Object.keys(this.#stored)) if (path.startsWith(prefix)) this.#changed.set(path, null);
   }
 
   /**
@@ -88,13 +88,6 @@ export class SecretDraft {
     return Object.hasOwn(this.#stored, path) ? this.#stored[path] : undefined;
   }
 
-  #set(path: string, secret: BoundSecret): void {
-    const stored = this.#storedAt(path);
-    const same = stored?.sealed === secret.sealed && stored.destination === secret.destination;
-    if (same) this.#changed.delete(path);
-    else this.#changed.set(path, secret);
-  }
-
   #keep(path: string, stored: BoundSecret, destination: string, loc: MemberError['loc']): BoundSecret {
     if (destination === '' || stored.destination === destination) return stored;
     if (stored.destination === '') {
@@ -107,4 +100,8 @@ export class SecretDraft {
     });
     return stored;
   }
+}
+
+function isSame(one: BoundSecret | undefined, other: BoundSecret): boolean {
+  return one?.sealed === other.sealed && one.destination === other.destination;
 }
