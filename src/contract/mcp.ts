@@ -18,32 +18,29 @@ const program = z.object({
 
 /** At most 100 servers, no two of the same `member`. */
 function servers<T>(one: z.ZodType<T>, member: 'url' | 'name') {
-  return (
-    z
-      // A rule with a `when` keeps what stands around it from being compiled: then at least the servers are.
-      .array(z.compile(one))
-      .max(100)
-      .superRefine(
-        (entries, context) => {
-          const seen = new Set<unknown>();
-          for (const [index, entry] of entries.entries()) {
-            const value =
-              typeof entry === 'object' && entry !== null ? Reflect.get(entry, member) : undefined;
-            if (typeof value === 'string' && seen.has(value)) {
-              context.addIssue({
-                code: 'custom',
-                path: [index, member],
-                message: 'stands twice',
-                params: { type: 'duplicate' },
-              });
-            }
-            seen.add(value);
+  // A rule with a `when` keeps what stands around it from being compiled: then at least the servers are.
+  return z
+    .array(z.compile(one))
+    .max(100)
+    .superRefine(
+      (entries, context) => {
+        const seen = new Set<unknown>();
+        for (const [index, entry] of entries.entries()) {
+          const value = typeof entry === 'object' && entry !== null ? Reflect.get(entry, member) : undefined;
+          if (typeof value === 'string' && seen.has(value)) {
+            context.addIssue({
+              code: 'custom',
+              path: [index, member],
+              message: 'stands twice',
+              params: { type: 'duplicate' },
+            });
           }
-        },
-        // Also when an entry is wrong, whatever it then is: every offending member is named at once.
-        { when: ({ value }) => Array.isArray(value) },
-      )
-  );
+          seen.add(value);
+        }
+      },
+      // Also when an entry is wrong, whatever it then is: every offending member is named at once.
+      { when: ({ value }) => Array.isArray(value) },
+    );
 }
 
 /**
