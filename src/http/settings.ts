@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { knownMembers } from '../contract/known-members.ts';
 import { problems } from '../contract/problem.ts';
 import {
@@ -7,6 +8,7 @@ import {
   settingsReply,
   settingsView,
 } from '../contract/settings.ts';
+import { ServiceError } from '../errors.ts';
 import type { SettingsService } from '../settings/service.ts';
 import { ignoredMembers, noteIgnored } from './ignored-members.ts';
 import type { Routes } from './routes.ts';
@@ -63,6 +65,21 @@ export function settingsRoutes(service: SettingsService): Routes {
         },
       },
       handler: (request) => service.read(request.principal.userId),
+    });
+
+    server.post('/api/reset-settings', {
+      schema: {
+        tags: ['settings'],
+        summary: 'No longer offered, as in V0',
+        body: z.unknown().optional(),
+        response: problems({ 410: 'Store the settings that are wanted instead.' }),
+      },
+      handler: () => {
+        throw new ServiceError(
+          'gone',
+          'Settings are not reset as a whole; POST /api/settings stores others.',
+        );
+      },
     });
 
     done();

@@ -71,5 +71,4 @@ export const MISSING: readonly string[] = [
   'GET /api/user/search/repositories',
   'GET /api/user/suggested-tasks',
   `POST ${CONVERSATION}/submit-feedback`,
-  'POST /api/reset-settings',
 ];
