@@ -1,11 +1,16 @@
 /** Runs the rows named, or all, prints them as a table and keeps every number in `bench/results/<date>.json`. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, totalmem } from 'node:os';
+import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { firstOutputRow } from './first-output.ts';
+import { conversationsRow, providersRow, settingsRow } from './operations.ts';
 import type { Row } from './row.ts';
-import { settingsRow } from './settings.ts';
 
-const ROWS: Record<string, () => Promise<Row>> = { settings: settingsRow, 'first-output': firstOutputRow };
+const ROWS: Record<string, () => Promise<Row>> = {
+  settings: settingsRow,
+  conversations: conversationsRow,
+  providers: providersRow,
+  'first-output': firstOutputRow,
+};
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(ROWS, name));
@@ -13,6 +18,7 @@ if (unknown.length > 0) {
   throw new Error(`no such row: ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}`);
 }
 
+const loadBefore = loadavg();
 const rows: Row[] = [];
 for (const [name, measure] of Object.entries(ROWS)) {
   if (asked.length === 0 || asked.includes(name)) rows.push(await measure());
@@ -31,6 +37,7 @@ const machine = {
   cpu: cpus()[0]?.model,
   cores: availableParallelism(),
   memory: totalmem(),
+  load: { before: loadBefore, after: loadavg() },
 };
 await mkdir('bench/results', { recursive: true });
 const file = `bench/results/${date.slice(0, 19).replaceAll(':', '')}.json`;

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 
 export interface LoadResult {
+  requests: number;
   perSecond: number;
   /** Milliseconds. */
   median: number;
@@ -18,7 +19,7 @@ const { values } = parseArgs({
   options: {
     port: { type: 'string' },
     path: { type: 'string' },
-    key: { type: 'string' },
+    keys: { type: 'string' },
     connections: { type: 'string' },
     seconds: { type: 'string' },
   },
@@ -30,11 +31,12 @@ const required = (name: keyof typeof values): string => {
 };
 
 const bodies: unknown[] = JSON.parse(await text(process.stdin));
-const requests = bodies.map((body) => {
-  const bytes = Buffer.from(JSON.stringify(body));
+const keys = required('keys').split(',');
+const requests = Array.from({ length: Math.max(bodies.length, keys.length) }, (_, n) => {
+  const bytes = Buffer.from(JSON.stringify(bodies[n % bodies.length]));
   const head =
     `POST ${required('path')} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
-    `X-Session-API-Key: ${required('key')}\r\nContent-Length: ${bytes.length}\r\n\r\n`;
+    `X-Session-API-Key: ${keys[n % keys.length]}\r\nContent-Length: ${bytes.length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), bytes]);
 });
 let next = 0;
@@ -49,6 +51,7 @@ latencies.sort((a, b) => a - b);
 const at = (share: number) =>
   latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
 const result: LoadResult = {
+  requests: latencies.length,
   perSecond: latencies.length / (elapsed / 1000),
   median: at(0.5),
   p99: at(0.99),

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,6 +43,17 @@ export class ServerProgram implements AsyncDisposable {
       await sleep(20);
     }
     return program;
+  }
+
+  /** Microseconds of processor time its threads have used, those that have ended left out. */
+  async processorTime(): Promise<number> {
+    const threads = `/proc/${this.#child.pid}/task`;
+    let nanoseconds = 0;
+    for (const thread of await readdir(threads)) {
+      const used = await readFile(`${threads}/${thread}/schedstat`, 'utf8').catch(() => '0');
+      nanoseconds += Number(used.split(' ', 1)[0]);
+    }
+    return nanoseconds / 1000;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

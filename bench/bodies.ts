@@ -78,3 +78,20 @@ function fromPage({ secrets_store, mcp_config, ...plain }: typeof FIRST) {
 function allNull(members: object) {
   return Object.fromEntries(Object.keys(members).map((name) => [name, null]));
 }
+
+/** New conversations as pages and programs ask for them, without a repository. */
+export const CONVERSATION_BODIES: readonly unknown[] = Array.from({ length: BODIES }, (_, n) => ({
+  initial_user_msg: `Look into issue ${n}: the tests of the parser fail on an empty line, see the log of the last run.`,
+  repository: null,
+  git_provider: null,
+  selected_branch: null,
+  image_urls: [],
+  conversation_instructions: 'Answer in few words, and run the tests before you say that you are done.',
+}));
+
+/** A token for the git host that answers there. */
+export function providerBodies(host: string): readonly unknown[] {
+  return Array.from({ length: BODIES }, (_, n) => ({
+    provider_tokens: { github: { token: `ghp_0123456789abcdef0123456789ab${n}`, host } },
+  }));
+}

@@ -1,21 +1,6 @@
-/**
- * What the same stack can do at best with a settings body: fastify, a zod schema of the same 25 members and the same
- * checks, one durable upsert of a row as long as ours, the writes of a turn in one commit. No keys, no secrets sealed,
- * nothing merged, no log; imports nothing of Parley. Serves at `--port` with the database in `--data`, until it is
- * killed.
- */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { parseArgs } from 'node:util';
-import Fastify from 'fastify';
-import {
-  type FastifyPluginCallbackZod,
-  serializerCompiler,
-  validatorCompiler,
-} from 'fastify-type-provider-zod';
 import { z } from 'zod';
 
-const { values } = parseArgs({ options: { port: { type: 'string' }, data: { type: 'string' } } });
+// The same checks as Parley makes, in the same number; what they say of a body that fails them is not.
 
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -66,7 +51,22 @@ const stdioServers = z
   .max(100)
   .refine((servers) => areUnique(servers.map((server) => server.name)));
 
-const settings = z.object({
+const mcpConfig = z.object({
+  sse_servers: httpServers.nullish(),
+  stdio_servers: stdioServers.nullish(),
+  shttp_servers: httpServers.nullish(),
+});
+const provider = z.enum(['github', 'gitlab', 'bitbucket', 'azure_devops', 'forgejo', 'enterprise_sso']);
+const providerTokens = z.partialRecord(
+  provider,
+  z
+    .object({ token: line(10_000).nullish(), host: host.nullish(), user_id: line(255).nullish() })
+    .or(line(10_000))
+    .nullable(),
+);
+
+/** The 25 settings. */
+export const settings = z.object({
   language: line(35).nullish(),
   agent: z.enum(['CodeActAgent', 'DummyAgent', 'ReadOnlyAgent', '']).nullish(),
   max_iterations: z.int().min(1).nullish(),
@@ -78,15 +78,7 @@ const settings = z.object({
   remote_runtime_resource_factor: z.union([z.literal(1), z.literal(2), z.literal(4), z.literal(8)]).nullish(),
   secrets_store: z
     .object({
-      provider_tokens: z
-        .partialRecord(
-          z.enum(['github', 'gitlab', 'bitbucket', 'azure_devops', 'forgejo', 'enterprise_sso']),
-          z
-            .object({ token: line(10_000).nullish(), host: host.nullish(), user_id: line(255).nullish() })
-            .or(line(10_000))
-            .nullable(),
-        )
-        .nullish(),
+      provider_tokens: providerTokens.nullish(),
       custom_secrets: z
         .record(
           name,
@@ -105,13 +97,7 @@ const settings = z.object({
   user_consents_to_analytics: flag,
   sandbox_base_container_image: line(500).nullish(),
   sandbox_runtime_container_image: line(500).nullish(),
-  mcp_config: z
-    .object({
-      sse_servers: httpServers.nullish(),
-      stdio_servers: stdioServers.nullish(),
-      shttp_servers: httpServers.nullish(),
-    })
-    .nullish(),
+  mcp_config: mcpConfig.nullish(),
   search_api_key: line(10_000)
     .refine((key) => key === '' || key.startsWith('tvly-'))
     .nullish(),
@@ -123,49 +109,45 @@ const settings = z.object({
   git_user_email: line(320).nullish(),
 });
 
-/** In the place of sealed secrets, which have to be written with the rest: as many characters as ten of them. */
-const SEALED = 'x'.repeat(1_700);
+/** Tokens of git providers. */
+export const providers = z.object({
+  mcp_config: mcpConfig.nullish(),
+  provider_tokens: providerTokens.nullish(),
+});
 
-const database = new DatabaseSync(join(values.data ?? '.', 'limit.db'));
-database.exec('pragma journal_mode = wal; pragma synchronous = full;');
-database.exec('create table settings (user text primary key, document text not null, sealed text not null)');
-const upsert = database.prepare(
-  `insert into settings values (?, ?, ?)
-   on conflict (user) do update set document = excluded.document, sealed = excluded.sealed`,
+const repository = line(500)
+  .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)+$/)
+  .refine((value) => !value.split('/').some((part) => part === '.' || part === '..'));
+const image = text(32_000_000).refine(
+  (value) => value.startsWith('data:image/') || (value.startsWith('https://') && URL.canParse(value)),
 );
 
-let waiting: { document: string; done: () => void }[] = [];
-
-function store(document: string): Promise<void> {
-  return new Promise((done) => {
-    if (waiting.length === 0) setImmediate(commit);
-    waiting.push({ document, done });
-  });
-}
-
-function commit(): void {
-  const batch = waiting;
-  waiting = [];
-  database.exec('begin immediate');
-  for (const { document } of batch) upsert.run('ann', document, SEALED);
-  database.exec('commit');
-  for (const { done } of batch) done();
-}
-
-const routes: FastifyPluginCallbackZod = (server, _options, done) => {
-  server.post(
-    '/api/settings',
-    { schema: { body: settings, response: { 200: z.object({ message: z.string() }) } } },
-    async ({ body }) => {
-      await store(JSON.stringify(body));
-      return { message: 'Settings stored' };
-    },
-  );
-  done();
-};
-
-const server = Fastify();
-server.setValidatorCompiler(validatorCompiler);
-server.setSerializerCompiler(serializerCompiler);
-await server.register(routes);
-await server.listen({ host: '127.0.0.1', port: Number(values.port) });
+/** The 11 members of a new conversation. */
+export const conversation = z.strictObject({
+  repository: z.union([repository, z.literal('')]).nullish(),
+  git_provider: z.union([provider, z.literal('')]).nullish(),
+  selected_branch: line(255)
+    .refine((value) => !/^-|\.$|[ ~^:?*[\\]|\.\.|@\{/.test(value))
+    .nullish(),
+  initial_user_msg: text(32_000_000).nullish(),
+  image_urls: z.array(image).max(100).nullish(),
+  replay_json: text(32_000_000).nullish(),
+  suggested_task: z
+    .strictObject({
+      git_provider: provider,
+      task_type: z.string(),
+      repo: repository,
+      issue_number: z.int().min(1),
+      title: line(1_000),
+    })
+    .nullish(),
+  create_microagent: z
+    .strictObject({ repo: repository, git_provider: provider.nullish(), title: line(1_000).nullish() })
+    .nullish(),
+  conversation_instructions: text(200_000).nullish(),
+  mcp_config: mcpConfig.nullish(),
+  conversation_id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{0,100}$/)
+    .nullish(),
+});
