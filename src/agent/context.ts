@@ -1,4 +1,4 @@
-import type { AGENTS } from '../contract/settings.ts';
+import type { AGENTS, AnalyzerName } from '../contract/settings.ts';
 import type { AgentState } from '../events/event.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -20,6 +20,9 @@ export interface AgentContext {
   maxIterations: number;
   /** US dollars; null for no limit. */
   maxBudget: number | null;
+  /** Whether actions wait for their user, and who rates them; no and nobody when not given. */
+  confirmationMode?: boolean;
+  securityAnalyzer?: AnalyzerName | null;
   /** Custom secrets by name → description: the agent is told they are variables of its shell. */
   secretDescriptions: Readonly<Record<string, string>>;
   /** Null when none is configured. */

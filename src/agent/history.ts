@@ -8,6 +8,7 @@ import {
   type LlmMetrics,
   type ToolCallMetadata,
 } from '../events/event.ts';
+import { awaits } from '../security/confirmation.ts';
 import { isWarning } from './stuck.ts';
 import { contextTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
 
@@ -18,6 +19,14 @@ export type Unit =
   /** What we tell the model ourselves. */
   | { kind: 'told'; text: string }
   | { kind: 'step'; text: string; calls: Call[] };
+
+/** The states in which an answer of the model is still being carried out. */
+const GOES_ON: ReadonlySet<AgentState> = new Set<AgentState>([
+  'running',
+  'awaiting_user_confirmation',
+  'user_confirmed',
+  'user_rejected',
+]);
 
 interface Call {
   id: string;
@@ -49,12 +58,16 @@ export class History {
   /** What the newest `system` event says. */
   system: string | null = null;
   metrics: LlmMetrics | null = null;
+  /** The newest call of an answer that has calls beyond it, which are not recorded yet. */
+  later: ToolCallMetadata | null = null;
   /** The recall that has no observation yet, of the workspace's context. */
   openRecall: number | null = null;
   #ended: 'waiting' | 'finished' | null = 'waiting';
   /** The answer of the model whose calls have not all been seen, and how many it lacks. */
   #filling: { step: Step; lacks: number } | null = null;
   readonly #unanswered = new Map<number, Call>();
+  /** The action that waits for its user. It comes again with what the user decided. */
+  #awaiting: { id: number; call: Call | null } | null = null;
   /** Actions that end the task once they are answered. */
   readonly #finishes = new Set<number>();
 
@@ -99,14 +112,25 @@ export class History {
   }
 
   #acted(event: Extract<Event, { action: string }>): void {
-    const call = event.tool_call_metadata ? this.#called(event.tool_call_metadata) : null;
+    const call = this.#decided() ?? (event.tool_call_metadata && this.#called(event.tool_call_metadata));
     if (call) this.#unanswered.set(event.id, call);
+    if (awaits(event)) this.#awaiting = { id: event.id, call: call ?? null };
     if (event.action === 'finish') this.#finishes.add(event.id);
+  }
+
+  /** The call of an action that comes again, confirmed or rejected. */
+  #decided(): Call | null {
+    const awaiting = this.#awaiting;
+    if (!awaiting) return null;
+    this.#awaiting = null;
+    this.#unanswered.delete(awaiting.id);
+    return awaiting.call;
   }
 
   #observed(event: Extract<Event, { observation: string }>): void {
     if (isObservation(event, 'agent_state_changed')) {
       this.agentState = event.extras.agent_state;
+      if (!GOES_ON.has(this.agentState)) this.#drop();
     } else if (isObservation(event, 'recall')) {
       if (event.cause === this.openRecall) this.openRecall = null;
       const unit = this.units.findLast(({ kind }) => kind === 'user');
@@ -124,11 +148,20 @@ export class History {
     const call = this.#unanswered.get(cause);
     this.#unanswered.delete(cause);
     if (call) call.result = resultTold(event);
+    if (this.#awaiting?.id === cause) this.#awaiting = null;
+    if (isObservation(event, 'user_rejected')) this.#ended = 'waiting';
     if (this.#finishes.delete(cause) && event.observation !== 'error') this.#ended = 'finished';
   }
 
-  /** The events of one answer were appended together, so they stand side by side. */
-  #called({ tool_call_id, function_name, model_response, total_calls_in_response }: ToolCallMetadata): Call {
+  /** What an answer has beyond what is recorded will not be done. */
+  #drop(): void {
+    this.later = null;
+    this.#filling = null;
+  }
+
+  /** The events of one answer follow each other, with nothing of another answer between them. */
+  #called(of: ToolCallMetadata): Call {
+    const { tool_call_id, function_name, model_response, total_calls_in_response } = of;
     const own = model_response.tool_calls.find(({ id }) => id === tool_call_id);
     // Goes back as it came from `ModelCall`.
     const metadata = own?.metadata === undefined ? {} : { metadata: own.metadata as ProviderMetadata };
@@ -145,6 +178,7 @@ export class History {
       this.#filling = { step, lacks: total_calls_in_response };
     }
     this.#filling.step.calls.push(call);
+    this.later = model_response.later ? of : null;
     this.#filling.lacks -= 1;
     if (this.#filling.lacks <= 0) this.#filling = null;
     return call;

@@ -6,6 +6,14 @@ export interface OpenJournalAction {
   state: 'recorded' | 'awaiting' | 'started';
 }
 
+/** What is stored with the events of a step: indexes of its actions, and how many steps were taken. */
+export interface StepRecord {
+  iterations: number;
+  open: readonly number[];
+  started?: number;
+  awaiting?: number;
+}
+
 /**
  * The log as one run writes it: every write is fenced by the run's generation, and every text is redacted before it
  * is stored. A write that resolves is on disk.
@@ -14,16 +22,12 @@ export interface Journal {
   append(events: readonly NewEvent[]): Promise<Event[]>;
   /**
    * Appends what one step of the model decided. Each action that wants an answer becomes an open one, `recorded`;
-   * the one at index `started` is `started` at once, which saves a commit. Also stores how many steps were taken.
+   * the one at index `started` is `started` at once, which saves a commit; the one at index `awaiting` waits for its
+   * user. Also stores how many steps were taken.
    */
-  recordStep(
-    events: readonly NewEvent[],
-    step: { iterations: number; open: readonly number[]; started?: number },
-  ): Promise<Event[]>;
+  recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]>;
   /** Durable before the action has any effect. */
   start(eventId: number): Promise<void>;
-  /** Makes an open action wait for its user. */
-  await(eventId: number): Promise<void>;
   /** Appends observations, and closes the open actions they name as `cause`. */
   answer(observations: readonly NewEvent[]): Promise<Event[]>;
   openActions(): Promise<OpenJournalAction[]>;

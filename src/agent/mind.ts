@@ -1,4 +1,4 @@
-import type { NewEvent } from '../events/event.ts';
+import type { NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { Failure } from './failure.ts';
 import type { Recorded } from './record.ts';
 import type { RunLog } from './run-log.ts';
@@ -16,6 +16,8 @@ export interface Mind {
    * @throws the run's abort reason
    */
   decide(log: RunLog, iterations: number): Promise<Decision>;
+  /** The calls that its last answer has beyond those that were recorded; only of a mind that makes several at once. */
+  later?(held: ToolCallMetadata): Recorded;
   /** The run ends: what is left to be said of it. */
   ended?(log: RunLog): Promise<void>;
 }

@@ -1,11 +1,11 @@
-import type { NewEvent } from '../events/event.ts';
+import type { NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelContext } from './context.ts';
 import { modelFailed } from './failure.ts';
 import { FittedModel } from './fitted-model.ts';
 import { limitReached } from './limits.ts';
 import type { Decision, Mind } from './mind.ts';
 import { systemPrompt } from './prompts/system.ts';
-import { recorded } from './record.ts';
+import { type Recorded, recorded, recordedLater } from './record.ts';
 import type { RunLog } from './run-log.ts';
 import { Spending } from './spending.ts';
 import { stuck, warning } from './stuck.ts';
@@ -58,6 +58,10 @@ export class ModelMind implements Mind {
     this.#titler.recorded();
     this.#titler.begin(history, outcome.step);
     return { ok: true, step: recorded(outcome.step, this.#tools, metrics) };
+  }
+
+  later(held: ToolCallMetadata): Recorded {
+    return recordedLater(held, this.#tools);
   }
 
   async ended(log: RunLog): Promise<void> {

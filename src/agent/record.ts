@@ -11,13 +11,18 @@ export interface Recorded {
   open: number[];
   /** The index of the one that is begun at once. */
   started?: number;
+  /** The index of the one that waits for its user. */
+  awaiting?: number;
 }
 
 /** How much of arguments that could not be read is kept, in characters. */
 const MAX_RAW = 2_000;
 
 /** What of a model's answer is recorded. */
-type Answer = Pick<ModelStep, 'id' | 'text' | 'calls'>;
+interface Answer extends Pick<ModelStep, 'id' | 'text' | 'calls'> {
+  /** How many calls it has, when only the last of them are here. */
+  of?: number;
+}
 
 /** @param metrics null for a step that no model was asked for */
 export function recorded(step: Answer, tools: readonly Tool[], metrics: LlmMetrics | null): Recorded {
@@ -39,6 +44,20 @@ export function recorded(step: Answer, tools: readonly Tool[], metrics: LlmMetri
   const begins = first === undefined ? undefined : events[first];
   const started = begins && 'action' in begins && hasEffect(begins) ? first : undefined;
   return { events, open, ...(started === undefined ? {} : { started }) };
+}
+
+/** The calls of an answer that an action before them held up. Nothing new was asked of the model. */
+export function recordedLater(
+  { model_response: { id, later = [] }, total_calls_in_response }: ToolCallMetadata,
+  tools: readonly Tool[],
+): Recorded {
+  // Goes back as it came from `ModelCall`.
+  const calls = later.map(({ metadata, ...call }) => ({
+    ...call,
+    valid: true as const,
+    ...(metadata === undefined ? {} : { metadata: metadata as NonNullable<ModelCall['metadata']> }),
+  }));
+  return recorded({ id, text: '', calls, of: total_calls_in_response }, tools, null);
 }
 
 function understand(
@@ -69,7 +88,7 @@ function metadataOf(step: Answer, call: ModelCall, n: number): ToolCallMetadata 
       content: n === 0 ? step.text : '',
       tool_calls: [{ id: call.id, name, input: inputOf(call), ...metadata }],
     },
-    total_calls_in_response: step.calls.length,
+    total_calls_in_response: step.of ?? step.calls.length,
   };
 }
 

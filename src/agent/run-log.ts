@@ -1,4 +1,4 @@
-import type { Event, NewEvent } from '../events/event.ts';
+import { type Event, isObservation, type NewEvent } from '../events/event.ts';
 import { History } from './history.ts';
 import type { Journal } from './journal.ts';
 import { StuckWatch } from './stuck.ts';
@@ -16,6 +16,8 @@ export class RunLog {
   readonly edits = new EditMemory();
   readonly tasks = new TaskMemory();
   readonly stuck = new StuckWatch();
+  /** Where the last command left the shell; null before the first. */
+  cwd: string | null = null;
   readonly #journal: Journal;
   #next = 0;
 
@@ -60,6 +62,7 @@ export class RunLog {
 
   #add(event: Event): void {
     this.#next = event.id + 1;
+    if (isObservation(event, 'run')) this.cwd = event.extras.metadata.working_dir;
     this.history.add(event);
     this.edits.add(event);
     this.tasks.add(event);

@@ -3,7 +3,9 @@ import { errorObservation, observation, stateChanged } from '../events/build.ts'
 import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { type Failure, sandboxFailed } from './failure.ts';
+import { Guard } from './guard.ts';
 import type { Mind } from './mind.ts';
+import type { Recorded } from './record.ts';
 import { RunLog } from './run-log.ts';
 import { takeUp } from './taking-up.ts';
 import { carryOut, hasEffect } from './tools/carry-out.ts';
@@ -17,6 +19,7 @@ export class Run {
   readonly #context: AgentContext;
   readonly #mind: Mind;
   readonly #log: RunLog;
+  #guard: Guard | null = null;
   #iterations: number;
 
   constructor(context: AgentContext, mind: Mind) {
@@ -33,6 +36,9 @@ export class Run {
     for (let first = true; ; first = false) {
       this.#context.signal.throwIfAborted();
       if (!first) await this.#log.catchUp();
+      const more = await this.#goOn();
+      if (more === 'stepped') continue;
+      if (more) return more;
       await this.#mind.interject?.(this.#log);
       const { rest } = this.#log.history;
       if (rest) return await this.#rest(rest);
@@ -68,11 +74,24 @@ export class Run {
 
     const recorded = due.filter(({ state }) => state === 'recorded');
     const pages = await Promise.all(recorded.map(({ eventId }) => journal.read(eventId, 1)));
-    if (recorded.length > 0 && this.#log.history.agentState !== 'running') {
+    // V0 says of a confirmed action that the agent runs again only after it was done.
+    const { agentState } = this.#log.history;
+    if (recorded.length > 0 && agentState !== 'running' && agentState !== 'user_confirmed') {
       await this.#log.append([stateChanged('running')]);
     }
     const end = await this.#carryOut(pages.flat(), null);
-    return end ?? (awaiting === -1 ? null : { kind: 'waiting' });
+    if (end) return end;
+    if (awaiting !== -1) return { kind: 'waiting' };
+    if (this.#log.history.agentState === 'user_confirmed') await this.#log.append([stateChanged('running')]);
+    return null;
+  }
+
+  /** The calls of the model's last answer that an action before them held up, before anything else is decided. */
+  async #goOn(): Promise<AgentOutcome | 'stepped' | null> {
+    const held = this.#log.history.later;
+    const step = held && this.#mind.later?.(held);
+    if (!step) return null;
+    return (await this.#record(step)) ?? 'stepped';
   }
 
   async #rest(rest: 'waiting' | 'finished'): Promise<AgentOutcome> {
@@ -85,13 +104,20 @@ export class Run {
   async #step(): Promise<AgentOutcome | null> {
     const decision = await this.#mind.decide(this.#log, this.#iterations);
     if (!decision.ok) return await this.#fail(decision.failure);
-    const { events, open, started } = decision.step;
     this.#iterations += 1;
-    const written = await this.#log.recordStep(events, {
-      iterations: this.#iterations,
-      open,
-      ...(started === undefined ? {} : { started }),
-    });
+    return await this.#record(decision.step);
+  }
+
+  async #record(step: Recorded): Promise<AgentOutcome | null> {
+    this.#guard ??= await Guard.open(this.#context);
+    const { workspaceRoot: root = '/workspace' } = this.#context;
+    const { events, ...record } = this.#guard.check(step, { root, cwd: this.#log.cwd });
+    const written = await this.#log.recordStep(events, { iterations: this.#iterations, ...record });
+    const { open, started, awaiting } = record;
+    if (awaiting !== undefined) {
+      await this.#mind.ended?.(this.#log);
+      return { kind: 'waiting' };
+    }
     const actions = open.flatMap((n) => written[n] ?? []);
     return await this.#carryOut(actions, started === undefined ? null : (written[started]?.id ?? null));
   }

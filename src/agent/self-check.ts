@@ -1,4 +1,5 @@
 import { type Event, isAction, isObservation, type NewAction, type NewEvent } from '../events/event.ts';
+import { awaits } from '../security/confirmation.ts';
 import type { AgentContext } from './context.ts';
 import type { Decision, Mind } from './mind.ts';
 import type { RunLog } from './run-log.ts';
@@ -43,7 +44,8 @@ export class SelfCheckMind implements Mind {
   async decide(log: RunLog): Promise<Decision> {
     const events = await this.#sinceMessage(log);
     const runs = events.filter(
-      (event) => isAction(event, 'run') && event.source === 'agent' && event.replay === undefined,
+      (event) =>
+        isAction(event, 'run') && event.source === 'agent' && event.replay === undefined && !awaits(event),
     );
     const check = this.#checks[runs.length];
     const next = check

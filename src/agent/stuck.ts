@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 
 import { errorObservation } from '../events/build.ts';
 import { type Event, isAction, isObservation, type NewEvent } from '../events/event.ts';
+import { awaits } from '../security/confirmation.ts';
 import type { Failure } from './failure.ts';
 
 /** V0's numbers. Waiting for something looks the same for a while, so none of them is small. */
@@ -59,7 +60,7 @@ export class StuckWatch {
   }
 
   #acted(event: Extract<Event, { action: string }>): void {
-    if (event.source !== 'agent' || event.action === 'system') return;
+    if (event.source !== 'agent' || event.action === 'system' || awaits(event)) return;
     // The same thing is done, whatever is thought about it.
     const { thought: _, security_risk: __, ...args } = { thought: '', security_risk: -1, ...event.args };
     const does = event.action === 'think' ? event.args : args;

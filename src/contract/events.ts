@@ -41,6 +41,7 @@ export const trajectory = z.object({ trajectory: z.array(eventView) });
 
 /** The states a user may ask for. */
 export const ASKED_STATES = ['running', 'paused', 'stopped', 'user_confirmed', 'user_rejected'] as const;
+export type AskedState = (typeof ASKED_STATES)[number];
 
 const messageAction = z.object({
   action: z.literal('message'),
@@ -51,9 +52,15 @@ const messageAction = z.object({
   }),
 });
 
+/** Characters of the reason for a rejection. */
+const REASON = 10_000;
+
 const stateAction = z.object({
   action: z.literal('change_agent_state'),
-  args: z.object({ agent_state: z.enum(ASKED_STATES) }),
+  args: z.object({
+    agent_state: z.enum(ASKED_STATES),
+    thought: text(REASON).nullish().describe('With `user_rejected`: why, for the agent.'),
+  }),
 });
 
 /** Body of `POST …/events`: what a client may add to the log. */

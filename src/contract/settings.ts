@@ -7,6 +7,7 @@ import type { Secret } from '../secrets/secret.ts';
 
 export const AGENTS = ['CodeActAgent', 'DummyAgent', 'ReadOnlyAgent'] as const;
 export const SECURITY_ANALYZERS = ['llm', 'rules'] as const;
+export type AnalyzerName = (typeof SECURITY_ANALYZERS)[number];
 
 /** A name of a fixed set, or `""`; a name that only V0 had is told what there is instead. */
 function named<const T extends readonly [string, ...string[]]>(

@@ -16,6 +16,6 @@ export async function act(
       fileUrls: args.file_urls ?? null,
     });
   } else {
-    await service.changeAgentState(principal, id, args.agent_state);
+    await service.changeAgentState(principal, id, args.agent_state, args.thought ?? '');
   }
 }

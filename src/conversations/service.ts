@@ -1,11 +1,12 @@
 import type { Principal } from '../auth/principal.ts';
 import type { ConversationBody, ConversationStatus, ConversationView } from '../contract/conversations.ts';
+import type { AskedState } from '../contract/events.ts';
 import { ServiceError } from '../errors.ts';
 import { action, userMessage } from '../events/build.ts';
-import type { AgentState } from '../events/event.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
+import { decide } from './deciding.ts';
 import type { ConversationPorts } from './ports.ts';
 import { Removals } from './removing.ts';
 import { halt, stop, stopIdle } from './stopping.ts';
@@ -115,20 +116,20 @@ export class ConversationService {
     this.#ports.drivers.offer({ key, userId: principal.userId });
   }
 
-  /** `running` goes on; `stopped` and `paused` end the run and leave the sandbox. */
-  async changeAgentState(principal: Principal, id: string, state: AgentState): Promise<void> {
+  /**
+   * `running` goes on; `stopped` and `paused` end the run and leave the sandbox; `user_confirmed` and `user_rejected`
+   * answer the action that waits for it. `thought`: why, for the agent.
+   */
+  async changeAgentState(principal: Principal, id: string, state: AskedState, thought = ''): Promise<void> {
     const { key } = await this.#find(principal, id);
+    const redact = thought === '' ? null : await this.#ports.redactor(principal.userId);
+    const reason = redact ? redact(thought) : '';
     const asked = action('user', 'change_agent_state', `Agent state asked to be ${state}`, {
       agent_state: state,
-      thought: '',
+      thought: reason,
     });
     if (state === 'stopped' || state === 'paused') return await halt(this.#ports, key, state, asked);
-    if (state !== 'running') {
-      throw new ServiceError(
-        'conflict',
-        `The agent is not waiting for its user to decide: ${state} has nothing to answer.`,
-      );
-    }
+    if (state !== 'running') return await decide(this.#ports, key, { state, reason, asked });
     await this.#ports.admitWork();
     await this.#ports.transact(async ({ conversations, events }) => {
       const row = await conversations.get(key);

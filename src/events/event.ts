@@ -64,6 +64,8 @@ export interface ActionArgs {
     thought: string;
     impl_source: 'oh_aci';
     view_range: [number, number] | null;
+    /** Only of one that its user is asked about. */
+    confirmation_state?: ConfirmationState;
     security_risk: SecurityRisk;
   };
   edit: {
@@ -78,6 +80,7 @@ export interface ActionArgs {
     end: number;
     thought: string;
     impl_source: 'oh_aci';
+    confirmation_state?: ConfirmationState;
     security_risk: SecurityRisk;
   };
   think: { thought: string };
@@ -86,6 +89,7 @@ export interface ActionArgs {
     name: string;
     arguments: Record<string, unknown>;
     thought: string;
+    confirmation_state?: ConfirmationState;
     security_risk: SecurityRisk;
   };
   finish: { final_thought: string; outputs: Record<string, unknown>; thought: string };
@@ -162,8 +166,17 @@ export interface ToolCallMetadata {
 export interface ModelResponse {
   id: string;
   content: string;
-  /** `metadata`: what the provider wants back with the call, opaque. */
-  tool_calls: { id: string; name: string; input: unknown; metadata?: unknown }[];
+  tool_calls: RecordedToolCall[];
+  /** The calls of the answer that follow this one and have no event yet: one before them is done first, or waits for its user. */
+  later?: RecordedToolCall[];
+}
+
+/** `metadata`: what the provider wants back with the call, opaque. */
+export interface RecordedToolCall {
+  id: string;
+  name: string;
+  input: unknown;
+  metadata?: unknown;
 }
 
 export interface TokenUsage {

@@ -1,5 +1,5 @@
-import type { Journal } from '../agent/journal.ts';
-import type { ConversationStore } from '../conversations/store.ts';
+import type { Journal, StepRecord } from '../agent/journal.ts';
+import type { ConversationStore, OpenActionState } from '../conversations/store.ts';
 import { type Event, type NewEvent, isAction } from '../events/event.ts';
 import { type EventLog, Fenced } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
@@ -40,21 +40,14 @@ export class RunJournal implements Journal {
     return this.#write(({ events: log }) => this.#append(log, events));
   }
 
-  recordStep(
-    events: readonly NewEvent[],
-    step: { iterations: number; open: readonly number[]; started?: number },
-  ): Promise<Event[]> {
+  recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
     const { conversation, generation } = this.#options;
     return this.#write(async ({ events: log, conversations }) => {
       const appended = await this.#append(log, events);
       for (const index of step.open) {
         const event = appended[index];
         if (!event) throw new RangeError(`step has no event ${index}`);
-        await conversations.setAction(
-          conversation,
-          event.id,
-          index === step.started ? 'started' : 'recorded',
-        );
+        await conversations.setAction(conversation, event.id, stateOf(index, step));
       }
       await conversations.change(conversation, { iterations: step.iterations }, generation);
       return appended;
@@ -62,11 +55,12 @@ export class RunJournal implements Journal {
   }
 
   start(eventId: number): Promise<void> {
-    return this.#setAction(eventId, 'started');
-  }
-
-  await(eventId: number): Promise<void> {
-    return this.#setAction(eventId, 'awaiting');
+    const { conversation, generation } = this.#options;
+    return this.#write(async ({ conversations }) => {
+      const row = await conversations.get(conversation);
+      if (row?.generation !== generation) throw new Fenced(`generation ${generation} no longer drives`);
+      await conversations.setAction(conversation, eventId, 'started');
+    });
   }
 
   answer(observations: readonly NewEvent[]): Promise<Event[]> {
@@ -108,16 +102,12 @@ export class RunJournal implements Journal {
     );
   }
 
-  #setAction(eventId: number, state: 'started' | 'awaiting'): Promise<void> {
-    const { conversation, generation } = this.#options;
-    return this.#write(async ({ conversations }) => {
-      const row = await conversations.get(conversation);
-      if (row?.generation !== generation) throw new Fenced(`generation ${generation} no longer drives`);
-      await conversations.setAction(conversation, eventId, state);
-    });
-  }
-
   #write<T>(work: (stores: JournalStores) => Promise<T>): Promise<T> {
     return this.#options.transact(work);
   }
+}
+
+function stateOf(index: number, { started, awaiting }: StepRecord): OpenActionState {
+  if (index === awaiting) return 'awaiting';
+  return index === started ? 'started' : 'recorded';
 }

@@ -66,7 +66,6 @@ function countingJournal({ journal, spent }: AgentContext, metrics: Pick<Metrics
       return recorded;
     },
     start: (eventId) => journal.start(eventId),
-    await: (eventId) => journal.await(eventId),
     answer: (observations) => journal.answer(observations),
     openActions: () => journal.openActions(),
     read: (from, limit) => journal.read(from, limit),

@@ -74,6 +74,8 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     language: settings.language,
     maxIterations: settings.maxIterations,
     maxBudget: settings.maxBudget,
+    confirmationMode: settings.confirmationMode,
+    securityAnalyzer: settings.securityAnalyzer,
     secretDescriptions: Object.fromEntries(
       Object.entries(settings.customSecrets).map(([name, { description }]) => [name, description]),
     ),

@@ -22,6 +22,8 @@ describe('the settings of a run', () => {
       language: '',
       maxIterations: 500,
       maxBudget: null,
+      confirmationMode: false,
+      securityAnalyzer: null,
       model: null,
       customSecrets: {},
       tokens: [],

@@ -58,6 +58,8 @@ const SETTINGS: RunSettings = {
   language: '',
   maxIterations: 100,
   maxBudget: null,
+  confirmationMode: false,
+  securityAnalyzer: null,
   model: { name: 'openai/test', baseUrl: null, apiKey: null },
   customSecrets: {},
   tokens: [],

@@ -1,9 +1,9 @@
 import { agentMessage, errorObservation, stateChanged, userMessage } from '../../events/build.ts';
-import type { NewEvent } from '../../events/event.ts';
+import type { NewEvent, ToolCallMetadata } from '../../events/event.ts';
 import type { AgentContext } from '../context.ts';
 import { stepsExhausted } from '../limits.ts';
 import type { Decision, Mind } from '../mind.ts';
-import { type Recorded, recorded } from '../record.ts';
+import { type Recorded, recorded, recordedLater } from '../record.ts';
 import type { RunLog } from '../run-log.ts';
 import { toolsToReplay } from '../tools/toolbox.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -51,6 +51,10 @@ export class ReplayMind implements Mind {
       ok: true,
       step: { events: events.map((event, at) => (at === 0 ? { ...event, replay: n } : event)), ...rest },
     };
+  }
+
+  later(held: ToolCallMetadata): Recorded {
+    return this.#then.later?.(held) ?? recordedLater(held, this.#tools);
   }
 
   async ended(log: RunLog): Promise<void> {

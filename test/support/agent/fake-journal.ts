@@ -1,6 +1,6 @@
 import { type Event, isAction, type NewEvent } from '../../../src/events/event.ts';
 import { Fenced } from '../../../src/events/log.ts';
-import type { Journal, OpenJournalAction } from '../../../src/agent/journal.ts';
+import type { Journal, OpenJournalAction, StepRecord } from '../../../src/agent/journal.ts';
 
 /** The process died. */
 export class Crash extends Error {
@@ -65,16 +65,14 @@ export class FakeJournal implements Journal {
     return this.#write(() => this.#store(events));
   }
 
-  recordStep(
-    events: readonly NewEvent[],
-    step: { iterations: number; open: readonly number[]; started?: number },
-  ): Promise<Event[]> {
+  recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
     return this.#write(() => {
       const stored = this.#store(events);
       for (const index of step.open) {
         const event = stored[index];
         if (!event) throw new RangeError(`no event ${index} in the step`);
-        this.#log.open.set(event.id, index === step.started ? 'started' : 'recorded');
+        const state = index === step.awaiting ? 'awaiting' : index === step.started ? 'started' : 'recorded';
+        this.#log.open.set(event.id, state);
       }
       this.#log.iterations = step.iterations;
       return stored;
@@ -83,10 +81,6 @@ export class FakeJournal implements Journal {
 
   start(eventId: number): Promise<void> {
     return this.#write(() => void this.#log.open.set(eventId, 'started'));
-  }
-
-  await(eventId: number): Promise<void> {
-    return this.#write(() => void this.#log.open.set(eventId, 'awaiting'));
   }
 
   answer(observations: readonly NewEvent[]): Promise<Event[]> {

@@ -1,0 +1,151 @@
+import type { Rating } from '../analyzer.ts';
+import { type Call, has, operands, valuesOf } from './call.ts';
+import { rateFiles } from './files.ts';
+import { rateGit } from './git.ts';
+import { rateInterpreter, scriptFile } from './interpreters.ts';
+import { rateNetwork } from './network.ts';
+import { ratePublishing } from './publishing.ts';
+import { high, LOW, medium, worst } from './rating.ts';
+import { rateWrapper } from './wrappers.ts';
+
+const NEVER =
+  /^(sudo|doas|su|pkexec|runuser|chroot|unshare|nsenter|mount|umount|mkfs(\..+)?|mke2fs|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|swapoff|swapon|shred|shutdown|reboot|halt|poweroff|init|telinit|systemctl|service|crontab|at|batch|useradd|userdel|usermod|groupadd|passwd|chpasswd|visudo|vipw|insmod|rmmod|modprobe|sysctl|iptables|ip6tables|nft|ufw|setcap|setenforce|chattr|gdb|strace|ltrace|bpftrace|gpg|gpg2|ssh-keygen|ssh-add|ssh-agent|security|keyctl|secret-tool|pass|vault|op|bw|aws-vault|kill-all|killall5|debugfs|dmsetup|kexec|capsh)$/;
+const HARMLESS = new Set(
+  'mktemp [ [[ test true false : echo printf pwd cd pushd popd dirs ls dir head tail cat tac nl less more wc sort uniq cut tr rev fold fmt column paste join comm diff cmp grep egrep fgrep zgrep rg ag ack fd tree file stat du df date cal uname hostname whoami id groups uptime ps top free which type whereis hash basename dirname realpath readlink seq sleep wait jobs expr bc dc jq yq xmllint md5sum sha1sum sha256sum sha512sum cksum b2sum od hexdump strings nproc getconf locale man info help times shopt set umask ulimit return exit break continue shift local let getopts nm objdump readelf ldd lsof tput clear yes factor numfmt pr tsort bg fg disown sync exa eza bat delta cloc tokei scc make cmake ninja meson tsc eslint oxlint oxfmt prettier jest vitest mocha ava tap pytest tox nox mypy ruff black isort flake8 pylint pyright go gofmt rustc rustfmt javac java gcc g++ cc c++ clang clang-format ld ar shellcheck shfmt hadolint yamllint markdownlint rubocop rspec phpunit bundle rake ctest mkfifo tsx ts-node'.split(
+    ' ',
+  ),
+);
+const MANAGERS =
+  /^(npm|pnpm|yarn|bun|cargo|poetry|uv|pdm|hatch|mvn|gradle|gradlew|dotnet|mix|pip|pip3|pipx|apt|apt-get|apk|dnf|yum|pacman|brew|gem|conda|mamba|composer|corepack|nvm|rustup|snap)$/;
+const EVERYDAY =
+  /^(|test|t|run( \S+)?|build|check|clippy|fmt|lint|start|ls|list|view|outdated|audit|why|show|freeze|--version|-v|-V|compile|verify|doc|tree|info|search|exec .*|pack|bench)( |$)/;
+
+/** Rates one program with its arguments. */
+export function rateProgram(call: Call): Rating {
+  const { name, args } = call;
+  if (NEVER.test(name)) return high(`${name} reaches beyond the work on files.`);
+  const wrapped = rateWrapper(call);
+  if (wrapped) return wrapped;
+  if (name === 'git') return rateGit(call);
+  const special =
+    rateInterpreter(call) ??
+    rateNetwork(call) ??
+    ratePublishing(call) ??
+    rateBuiltin(call) ??
+    rateFiles(call);
+  if (special) return special;
+  if (name === 'kill' || name === 'pkill' || name === 'killall') {
+    return args.some(({ text }) => text === '-1' || text === '1') && name === 'kill'
+      ? high('It ends every program there is.')
+      : medium('It ends programs.');
+  }
+  if (MANAGERS.test(name)) {
+    const said = operands(args)
+      .map(({ text }) => text)
+      .join(' ');
+    return EVERYDAY.test(said) ? LOW : medium(`${name} installs or changes packages.`);
+  }
+  if (HARMLESS.has(name)) return LOW;
+  return medium(`What ${name} does is not known here.`);
+}
+
+/** Commands of the shell itself. */
+function rateBuiltin(call: Call): Rating | null {
+  const { name, args } = call;
+  switch (name) {
+    case 'eval': {
+      if (args.some(({ known }) => !known))
+        return high('What it has the shell carry out shows only when it runs.');
+      return call.script(args.map(({ text }) => text).join(' '));
+    }
+    case 'trap': {
+      const [code] = operands(args);
+      return code?.known === false
+        ? high('What it has the shell carry out shows only when it runs.')
+        : call.script(code?.text ?? '');
+    }
+    case 'source':
+    case '.':
+      return scriptFile(args[0]?.known ? args[0].text : null);
+    case 'alias':
+      return worst(
+        args.map(({ text }) => (text.includes('=') ? call.script(text.slice(text.indexOf('=') + 1)) : LOW)),
+      );
+    case 'enable':
+      return has(args, 'f')
+        ? high('It loads code into the shell.')
+        : medium('It changes commands of the shell.');
+    case 'bind':
+    case 'complete':
+      return medium(`${name} has the shell carry out something later.`);
+    case 'history':
+      return has(args, 'cwad')
+        ? high('It changes the history of commands.')
+        : medium('It shows former commands.');
+    case 'printenv':
+      return args.length === 0 ? medium('It shows all variables.') : LOW;
+    case 'export':
+    case 'declare':
+    case 'typeset':
+    case 'readonly':
+    case 'local':
+      return args.length === 0 || has(args, 'p') ? medium('It shows all variables.') : LOW;
+    case 'unset':
+    case 'read':
+    case 'mapfile':
+    case 'readarray':
+      return LOW;
+    case 'openssl':
+      return operands(args)[0]?.text === 's_client'
+        ? high('openssl connects to another machine.')
+        : medium('It handles keys or certificates.');
+    case 'npx':
+    case 'pnpx':
+    case 'bunx':
+    case 'uvx': {
+      const rest = args.slice(
+        Math.max(
+          0,
+          args.findIndex(({ text }) => !text.startsWith('-')),
+        ),
+      );
+      return worst([medium(`${name} fetches a program and starts it.`), call.command(rest)]);
+    }
+    case 'awk':
+    case 'gawk':
+    case 'mawk':
+      return /\bsystem\s*\(|\|\s*getline|\|\s*"|\|&|\/inet\//.test(args.map(({ text }) => text).join(' '))
+        ? high('Its program starts others.')
+        : null;
+    case 'tar':
+      return has(
+        args,
+        'I',
+        '--checkpoint-action',
+        '--to-command',
+        '--use-compress-program',
+        '--rsh-command',
+        '--info-script',
+      )
+        ? high('It has tar start another program.')
+        : worst([
+            medium('It packs or unpacks files.'),
+            ...valuesOf(args, '-C', '--directory').map(({ text }) =>
+              call.command([
+                { ...DIR, text: 'mkdir' },
+                { ...DIR, text },
+              ]),
+            ),
+          ]);
+    case 'vim':
+    case 'vi':
+    case 'ed':
+    case 'emacs':
+    case 'nano':
+      return medium(`${name} needs a terminal.`);
+    default:
+      return null;
+  }
+}
+
+const DIR = { known: true, plain: true, substitutes: false, variables: [] };
