@@ -28,8 +28,8 @@ fi
 prepare() {
   trap : TERM INT HUP QUIT USR1 USR2 ALRM
   exec 3<&-
-  # Gone, or replaced by a command: only a real directory will do.
-  [[ -d $state && ! -L $state ]] || { rm -rf -- "$state"; mkdir -p -m 700 -- "$state"; }
+  # Gone, or replaced by a command: only a real directory will do. Another runner may be making it too, so none is removed.
+  [[ -d $state && ! -L $state ]] || { rm -f -- "$state"; mkdir -p -m 700 -- "$state"; }
   mkfifo -m 600 -- "$run/x/$1.out" "$run/x/$1.go" || { printf 'fail %s\n' "$1" >&4 && exit; }
   printf 'made %s\n' "$1" >&4
   exec 5>"$run/x/$1.out"
