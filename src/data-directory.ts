@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { StartError } from './start-error.ts';
 import { DATABASE_FILE } from './storage/storage.ts';
 
@@ -18,7 +18,7 @@ export const UNFINISHED_RESTORE = '.restore';
 export function prepareDataDirectory(dataDir: string): void {
   try {
     // As root, sandboxes run under other users: they must be able to pass through to their workspace.
-    mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+    makeDirectory(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(join(dataDir, UNFINISHED_RESTORE))) throw unfinished(dataDir);
     // SQLite gives its other files the mode of this one.
@@ -30,6 +30,18 @@ export function prepareDataDirectory(dataDir: string): void {
       `The data directory ${dataDir} cannot be written (${why}). Mend its permissions, or name another in PARLEY_DATA_DIR.`,
       { cause: error },
     );
+  }
+}
+
+/** Node's own `recursive` never ends where a file system takes no directories and says that there is nothing (/proc). */
+function makeDirectory(path: string, mode: number): void {
+  if (existsSync(path)) return;
+  makeDirectory(dirname(path), mode);
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    // Another process may have been faster.
+    if (!existsSync(path)) throw error;
   }
 }
 
