@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { runAction } from './shell.ts';
 import { quoted } from './text.ts';
-import { defineTool } from './tool.ts';
+import { defineTool, riskOf, securityRisk } from './tool.ts';
 
 const MAX_MATCHES = 200;
 const directory = z
@@ -18,12 +18,13 @@ export const grep = defineTool({
     pattern: z.string().min(1).describe('A POSIX extended regular expression.'),
     path: directory,
     include: z.string().optional().describe('Only files whose names match this, e.g. *.ts'),
+    security_risk: securityRisk,
   }),
-  action({ pattern, path = '.', include }, thought) {
+  action({ pattern, path = '.', include, security_risk }, thought) {
     if (/[\0\n]/.test(pattern)) return 'The pattern has a line break or a NUL character, which no line has.';
     const only = include === undefined ? '' : ` --include=${quoted(include)}`;
     const command = `grep -rnIE --exclude-dir=.git${only} -e ${quoted(pattern)} -- ${quoted(path)} | cut -c -500 | head -n ${MAX_MATCHES}`;
-    return runAction(command, thought);
+    return runAction(command, thought, { risk: riskOf(security_risk) });
   },
 });
 
@@ -33,12 +34,13 @@ export const glob = defineTool({
   input: z.object({
     pattern: z.string().min(1).describe('The pattern, relative to path.'),
     path: directory,
+    security_risk: securityRisk,
   }),
-  action({ pattern, path = '.' }, thought) {
+  action({ pattern, path = '.', security_risk }, thought) {
     if (/[\0\n]/.test(pattern))
       return 'The pattern has a line break or a NUL character, which no path here has.';
     // Expanded from a variable, a pattern is only ever a pattern: nothing in it is run.
     const command = `(cd -- ${quoted(path)} && shopt -s globstar nullglob && IFS= && p=${quoted(pattern)} && for f in $p; do [ -e "$f" ] && printf '%s\\n' "$f"; done | head -n ${MAX_MATCHES})`;
-    return runAction(command, thought);
+    return runAction(command, thought, { risk: riskOf(security_risk) });
   },
 });

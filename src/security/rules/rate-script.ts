@@ -23,7 +23,7 @@ const MAX_COMMANDS = 2_000;
 
 /** Variables by which programs load code, or start others. */
 const LOADS =
-  /^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|SHELLOPTS|BASHOPTS|IFS|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|SSH_ASKPASS|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|GIT_CONFIG.*|PYTHONSTARTUP|PERL5OPT|RUBYOPT|NODE_OPTIONS|EDITOR|VISUAL|PAGER|GIT_EDITOR|GIT_PAGER|BROWSER|https?_proxy|HTTPS?_PROXY|ALL_PROXY)$/;
+  /^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|SHELLOPTS|BASHOPTS|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|SSH_ASKPASS|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|GIT_CONFIG.*|PYTHONSTARTUP|PERL5OPT|RUBYOPT|NODE_OPTIONS|EDITOR|VISUAL|PAGER|GIT_EDITOR|GIT_PAGER|BROWSER|https?_proxy|HTTPS?_PROXY|ALL_PROXY)$/;
 const SECRET = /(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY|CREDENTIAL)/i;
 /** Programs whose output is code of others, or hides what it is. */
 const BRINGS = /^(curl|wget|base64|base32|xxd|openssl|uudecode|nc|ncat|gunzip|zcat|git)$/;
@@ -156,6 +156,11 @@ class ScriptRater {
 
   #command(node: Command, scope: Scope): void {
     const { name } = node;
+    // `IFS=, read` splits what is read, and nothing else.
+    const splits = node.prefix.some(
+      (one) => one.type === 'Assignment' && one.name === 'IFS' && !isEmpty(one),
+    );
+    if (splits && name?.value !== 'read') this.#found.push(high('It changes how words are split.'));
     if (!name || (this.#commands += 1) > MAX_COMMANDS) return;
     const program = tokenOf(name, this.#variables);
     if (!program.plain) {
@@ -268,6 +273,10 @@ function inputOf(redirects: readonly Redirection[], variables: Variables): strin
     }
   }
   return null;
+}
+
+function isEmpty({ value }: Assignment): boolean {
+  return value.type === 'Word' && value.text === '';
 }
 
 function callsItself(node: SyntaxNode, name: string): boolean {
