@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Updateable } from 'kysely';
+import { type Kysely, type Selectable, sql, type Updateable } from 'kysely';
 import type { ConversationError, ConversationStatus } from '../../contract/conversations.ts';
 import type { ProviderName } from '../../contract/providers.ts';
 import type {
@@ -14,6 +14,7 @@ import { EMPTY_PROJECTION } from '../../events/projection.ts';
 import type { AgentState } from '../../events/event.ts';
 import { ConversationGone, Fenced } from '../../events/log.ts';
 import type { Sealed } from '../../secrets/vault.ts';
+import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 
 /** All but the request, which may be megabytes of images. */
@@ -46,74 +47,82 @@ const COLUMNS = [
   'budget_from',
 ] as const;
 
+type Row = Selectable<Schema['conversations']>;
+
 export class SqlConversationStore implements ConversationStore {
   readonly #db: Kysely<Schema>;
+  readonly #insert;
+  readonly #find;
+  readonly #get;
+  readonly #request;
+  readonly #countWaiting;
+  readonly #setAction;
 
   constructor(db: Kysely<Schema>) {
     this.#db = db;
+    this.#insert = insertOf(db);
+    this.#find = prepared(db, (value: Value<{ userId: string; id: string }>) =>
+      db
+        .selectFrom('conversations')
+        .select(COLUMNS)
+        .where('user_id', '=', value('userId'))
+        .where('id', '=', value('id')),
+    );
+    this.#get = prepared(db, (value: Value<{ key: number }>) =>
+      db.selectFrom('conversations').select(COLUMNS).where('key', '=', value('key')),
+    );
+    this.#request = prepared(db, (value: Value<{ key: number }>) =>
+      db.selectFrom('conversations').select('request').where('key', '=', value('key')),
+    );
+    this.#countWaiting = prepared(db, (value: Value<{ userId: string }>) =>
+      db
+        .selectFrom('conversations')
+        .select((e) => e.fn.countAll<number>().as('waiting'))
+        .where('user_id', '=', value('userId'))
+        .where('wanted', '=', ONE),
+    );
+    this.#setAction = prepared(db, (value: Value<Schema['open_actions']>) =>
+      db
+        .insertInto('open_actions')
+        .values({
+          conversation: value('conversation'),
+          event_id: value('event_id'),
+          state: value('state'),
+        })
+        .onConflict((c) => c.columns(['conversation', 'event_id']).doUpdateSet({ state: value('state') })),
+    );
   }
 
   async insert(conversation: NewConversation): Promise<number> {
-    const { key } = await this.#db
-      .insertInto('conversations')
-      .values({
-        id: conversation.id,
-        user_id: conversation.userId,
-        title: conversation.title,
-        trigger_kind: conversation.trigger,
-        selected_repository: conversation.selectedRepository,
-        selected_branch: conversation.selectedBranch,
-        git_provider: conversation.gitProvider,
-        status: 'STARTING',
-        runtime_status: null,
-        agent_state: EMPTY_PROJECTION.agentState,
-        error: null,
-        created_at: conversation.createdAt,
-        updated_at: conversation.createdAt,
-        last_event_id: -1,
-        last_user_message: EMPTY_PROJECTION.lastUserMessage,
-        accumulated_cost: 0,
-        prompt_tokens: 0,
-        completion_tokens: 0,
-        generation: 0,
-        driver: null,
-        wanted: 1,
-        unfinished: conversation.unfinished ? 1 : 0,
-        prepared: 0,
-        iterations: 0,
-        budget_from: 0,
-        request: conversation.request,
-      })
-      .returning('key')
-      .executeTakeFirstOrThrow();
-    return key;
+    const { rows } = await this.#insert({
+      id: conversation.id,
+      user_id: conversation.userId,
+      title: conversation.title,
+      trigger_kind: conversation.trigger,
+      selected_repository: conversation.selectedRepository,
+      selected_branch: conversation.selectedBranch,
+      git_provider: conversation.gitProvider,
+      created_at: conversation.createdAt,
+      unfinished: conversation.unfinished ? 1 : 0,
+      request: conversation.request,
+    });
+    const [row] = rows;
+    if (!row) throw new Error('an insert gave no key');
+    return row.key;
   }
 
   async find(userId: string, id: string): Promise<Conversation | undefined> {
-    const row = await this.#db
-      .selectFrom('conversations')
-      .select(COLUMNS)
-      .where('user_id', '=', userId)
-      .where('id', '=', id)
-      .executeTakeFirst();
+    const [row] = (await this.#find({ userId, id })).rows;
     return row && conversationOf(row);
   }
 
   async get(key: number): Promise<Conversation | undefined> {
-    const row = await this.#db
-      .selectFrom('conversations')
-      .select(COLUMNS)
-      .where('key', '=', key)
-      .executeTakeFirst();
+    const [row] = (await this.#get({ key })).rows;
     return row && conversationOf(row);
   }
 
   async request(key: number): Promise<Sealed> {
-    const row = await this.#db
-      .selectFrom('conversations')
-      .select('request')
-      .where('key', '=', key)
-      .executeTakeFirst();
+    const [row] = (await this.#request({ key })).rows;
     if (!row) throw new ConversationGone(`conversation ${key} is not there`);
     return row.request as Sealed;
   }
@@ -239,13 +248,8 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async countWaiting(userId: string): Promise<number> {
-    const { waiting } = await this.#db
-      .selectFrom('conversations')
-      .select((e) => e.fn.countAll<number>().as('waiting'))
-      .where('user_id', '=', userId)
-      .where('wanted', '=', 1)
-      .executeTakeFirstOrThrow();
-    return waiting;
+    const [row] = (await this.#countWaiting({ userId })).rows;
+    return row?.waiting ?? 0;
   }
 
   async idle(before: string, limit: number): Promise<number[]> {
@@ -300,11 +304,7 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async setAction(key: number, eventId: number, state: OpenActionState): Promise<void> {
-    await this.#db
-      .insertInto('open_actions')
-      .values({ conversation: key, event_id: eventId, state })
-      .onConflict((c) => c.columns(['conversation', 'event_id']).doUpdateSet({ state }))
-      .execute();
+    await this.#setAction({ conversation: key, event_id: eventId, state });
   }
 
   async closeActions(key: number, eventIds: readonly number[]): Promise<void> {
@@ -362,9 +362,61 @@ export class SqlConversationStore implements ConversationStore {
   }
 }
 
-function conversationOf(
-  row: Pick<Selectable<Schema['conversations']>, (typeof COLUMNS)[number]>,
-): Conversation {
+/** Written out, as the index of those that wait is taken only then. */
+const ONE = sql.lit(1);
+
+/** What the creator gives of a conversation; the rest of a row begins the same for all. */
+type New = Pick<
+  Row,
+  | 'id'
+  | 'user_id'
+  | 'title'
+  | 'trigger_kind'
+  | 'selected_repository'
+  | 'selected_branch'
+  | 'git_provider'
+  | 'created_at'
+  | 'unfinished'
+  | 'request'
+>;
+
+function insertOf(db: Kysely<Schema>) {
+  return prepared(db, (value: Value<New>) =>
+    db
+      .insertInto('conversations')
+      .values({
+        id: value('id'),
+        user_id: value('user_id'),
+        title: value('title'),
+        trigger_kind: value('trigger_kind'),
+        selected_repository: value('selected_repository'),
+        selected_branch: value('selected_branch'),
+        git_provider: value('git_provider'),
+        status: 'STARTING',
+        runtime_status: null,
+        agent_state: EMPTY_PROJECTION.agentState,
+        error: null,
+        created_at: value('created_at'),
+        updated_at: value('created_at'),
+        last_event_id: -1,
+        last_user_message: EMPTY_PROJECTION.lastUserMessage,
+        accumulated_cost: 0,
+        prompt_tokens: 0,
+        completion_tokens: 0,
+        generation: 0,
+        driver: null,
+        wanted: 1,
+        unfinished: value('unfinished'),
+        prepared: 0,
+        iterations: 0,
+        budget_from: 0,
+        request: value('request'),
+      })
+      .returning('key'),
+  );
+}
+
+function conversationOf(row: Pick<Row, (typeof COLUMNS)[number]>): Conversation {
   return {
     key: row.key,
     id: row.id,

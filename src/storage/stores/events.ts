@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { Event, NewEvent } from '../../events/event.ts';
 import {
   ConversationGone,
@@ -9,18 +9,55 @@ import {
 } from '../../events/log.ts';
 import { project } from '../../events/projection.ts';
 import type { AgentState } from '../../events/event.ts';
+import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 
 /** Told of every append inside the transaction; published after the commit. */
 export type Appended = (conversation: number, events: readonly StoredEvent[]) => void;
 
 export class SqlEventLog implements EventLog {
-  readonly #db: Kysely<Schema>;
   readonly #appended: Appended;
+  readonly #head;
+  readonly #insert;
+  readonly #advance;
+  readonly #pages;
 
   constructor(db: Kysely<Schema>, appended: Appended) {
-    this.#db = db;
     this.#appended = appended;
+    this.#head = prepared(db, (value: Value<{ key: number }>) =>
+      db
+        .selectFrom('conversations')
+        .select([
+          'generation',
+          'last_event_id',
+          'agent_state',
+          'accumulated_cost',
+          'prompt_tokens',
+          'completion_tokens',
+          'last_user_message',
+        ])
+        .where('key', '=', value('key')),
+    );
+    this.#insert = prepared(db, (value: Value<Schema['events']>) =>
+      db
+        .insertInto('events')
+        .values({ conversation: value('conversation'), id: value('id'), body: value('body') }),
+    );
+    this.#advance = prepared(db, (value: Value<Head>) =>
+      db
+        .updateTable('conversations')
+        .set({
+          last_event_id: value('last_event_id'),
+          updated_at: value('updated_at'),
+          agent_state: value('agent_state'),
+          accumulated_cost: value('accumulated_cost'),
+          prompt_tokens: value('prompt_tokens'),
+          completion_tokens: value('completion_tokens'),
+          last_user_message: value('last_user_message'),
+        })
+        .where('key', '=', value('key')),
+    );
+    this.#pages = { asc: pagesOf(db, 'asc'), desc: pagesOf(db, 'desc') };
   }
 
   async append(
@@ -28,19 +65,7 @@ export class SqlEventLog implements EventLog {
     events: readonly (NewEvent & { timestamp?: string })[],
     generation?: number,
   ): Promise<Event[]> {
-    const row = await this.#db
-      .selectFrom('conversations')
-      .select([
-        'generation',
-        'last_event_id',
-        'agent_state',
-        'accumulated_cost',
-        'prompt_tokens',
-        'completion_tokens',
-        'last_user_message',
-      ])
-      .where('key', '=', conversation)
-      .executeTakeFirst();
+    const [row] = (await this.#head({ key: conversation })).rows;
     if (!row) throw new ConversationGone(`conversation ${conversation} is not there`);
     if (generation !== undefined && row.generation !== generation) {
       throw new Fenced(`generation ${generation} no longer drives conversation ${conversation}`);
@@ -63,43 +88,63 @@ export class SqlEventLog implements EventLog {
       appended.push(numbered);
       stored.push({ id: numbered.id, json: JSON.stringify(numbered) });
     }
-    await this.#db
-      .insertInto('events')
-      .values(stored.map(({ id, json }) => ({ conversation, id, body: json })))
-      .execute();
-    await this.#db
-      .updateTable('conversations')
-      .set({
-        last_event_id: row.last_event_id + appended.length,
-        updated_at: now,
-        agent_state: projection.agentState,
-        accumulated_cost: projection.accumulatedCost,
-        prompt_tokens: projection.promptTokens,
-        completion_tokens: projection.completionTokens,
-        last_user_message: projection.lastUserMessage,
-      })
-      .where('key', '=', conversation)
-      .execute();
+    for (const { id, json } of stored) await this.#insert({ conversation, id, body: json });
+    await this.#advance({
+      key: conversation,
+      last_event_id: row.last_event_id + appended.length,
+      updated_at: now,
+      agent_state: projection.agentState,
+      accumulated_cost: projection.accumulatedCost,
+      prompt_tokens: projection.promptTokens,
+      completion_tokens: projection.completionTokens,
+      last_user_message: projection.lastUserMessage,
+    });
     this.#appended(conversation, stored);
     return appended;
   }
 
   async read(conversation: number, range: EventRange): Promise<StoredEvent[]> {
-    const inRange = this.#db
-      .selectFrom('events')
-      .where('conversation', '=', conversation)
-      .where('id', '>=', range.from)
-      .where('id', '<=', range.to ?? Number.MAX_SAFE_INTEGER)
-      .orderBy('id', range.reverse === true ? 'desc' : 'asc');
+    const { lengths, bodies } = this.#pages[range.reverse === true ? 'desc' : 'asc'];
+    const within = { conversation, from: range.from, to: range.to ?? Number.MAX_SAFE_INTEGER };
     // Lengths first: they are read without the bodies, which may be megabytes each.
-    const lengths = await inRange
-      .select(['id', (e) => e.fn<number>('octet_length', ['body']).as('bytes')])
-      .limit(range.limit)
-      .execute();
-    const fitting = countFitting(lengths, range.maxBytes);
-    const rows = fitting === 0 ? [] : await inRange.select(['id', 'body']).limit(fitting).execute();
-    return rows.map(({ id, body }) => ({ id, json: body }));
+    const { rows } = await lengths({ ...within, limit: range.limit });
+    const fitting = countFitting(rows, range.maxBytes);
+    if (fitting === 0) return [];
+    const page = await bodies({ ...within, limit: fitting });
+    return page.rows.map(({ id, body }) => ({ id, json: body }));
   }
+}
+
+/** What an append changes of a conversation. */
+type Head = Pick<
+  Selectable<Schema['conversations']>,
+  | 'key'
+  | 'last_event_id'
+  | 'updated_at'
+  | 'agent_state'
+  | 'accumulated_cost'
+  | 'prompt_tokens'
+  | 'completion_tokens'
+  | 'last_user_message'
+>;
+
+type Range = { conversation: number; from: number; to: number; limit: number };
+
+function pagesOf(db: Kysely<Schema>, direction: 'asc' | 'desc') {
+  const inRange = (value: Value<Range>) =>
+    db
+      .selectFrom('events')
+      .where('conversation', '=', value('conversation'))
+      .where('id', '>=', value('from'))
+      .where('id', '<=', value('to'))
+      .orderBy('id', direction)
+      .limit(value('limit'));
+  return {
+    lengths: prepared(db, (value: Value<Range>) =>
+      inRange(value).select((e) => e.fn<number>('octet_length', ['body']).as('bytes')),
+    ),
+    bodies: prepared(db, (value: Value<Range>) => inRange(value).select(['id', 'body'])),
+  };
 }
 
 /** How many rows make a page: at least one, then as many as stay within the bytes. */
