@@ -23,13 +23,12 @@ export async function decide(ports: ConversationPorts, key: number, decision: De
   const { drivers, read, transact } = ports;
   if ((await awaitingAction(read.conversations, key)) === null) throw nothingAwaits(decision);
   if (decision.state === 'user_confirmed') await ports.admitWork();
-  // The run that asked may not have ended yet, and would take back what is wanted here.
-  await drivers.interrupt(key);
   const { fenced, userId } = await transact(async (stores) => {
     const { conversations } = stores;
     const waits = await awaitingAction(conversations, key);
     const row = await conversations.get(key);
     if (!row || waits === null) throw nothingAwaits(decision);
+    // The run that asked may not have ended yet, and would take back what is wanted here. It has nothing else to do.
     const generation = await conversations.fence(key);
     await answer(stores, { key, waits }, decision);
     await conversations.change(key, { ...awake(row), wanted: true, unfinished: true });

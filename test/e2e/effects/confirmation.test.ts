@@ -150,6 +150,26 @@ describe('confirmation', () => {
     assert.equal((await decide('crash', 'user_rejected')).status, 409);
   });
 
+  it('takes the first of two answers that come at once', async () => {
+    await using model = await startModelServer(
+      byTurn([one(run('echo a >> /workspace/done; sleep 0.3')), done], say('T')),
+    );
+    await settings(model, true, null);
+    await begin('twice');
+    await asked('twice');
+    const answers = await Promise.all([1, 2, 3, 4].map(() => decide('twice', 'user_confirmed')));
+    assert.deepEqual(
+      answers.map(({ status }) => status).toSorted((a, b) => a - b),
+      [200, 409, 409, 409],
+    );
+    await finished('twice');
+    assert.deepEqual(await written('twice'), ['a']);
+    const results = (await parley.events('twice')).flatMap((event) =>
+      isObservation(event, 'run') ? [event.extras.metadata.exit_code] : [],
+    );
+    assert.deepEqual(results, [0]);
+  });
+
   it('does not do what is rejected, nor what came with it, and the agent is told why', async () => {
     const both = calls([run('echo a >> /workspace/done'), run('echo b >> /workspace/done')]);
     await using model = await startModelServer(byTurn([both, done], say('T')));
