@@ -24,7 +24,7 @@ describe('Socket.IO', () => {
       const sockets = new LiveSockets({
         subscriptions: conversation.subscriptions,
         onError: (error) => assert.ifError(error),
-        times: { check: CHECK_MS, stalled: 30_000, silent: 10_000 },
+        times: { check: CHECK_MS },
       });
       return [loginRoutes(auth), socketRoutes({ auth, service: conversation.service, sockets })];
     });

@@ -12,7 +12,8 @@ import type { NewEvent } from '../events/event.ts';
 import { endOfLog } from './socket-feed.ts';
 import { LiveSockets, type SocketTimes, type Visitor } from './socketio.ts';
 
-const TIMES: SocketTimes = { check: 60_000, stalled: 60_000, silent: 10_000 };
+/** A client that is cut while it shakes hands keeps a timer as long as both together. */
+const TIMES: Partial<SocketTimes> = { check: 60_000, stalled: 60_000, ping: 1_000, pong: 5_000 };
 
 /** Conversation `one` in memory, served to anybody. */
 async function serving(t: TestContext, times: Partial<SocketTimes> = {}) {
@@ -64,6 +65,7 @@ async function serving(t: TestContext, times: Partial<SocketTimes> = {}) {
     conversation,
     sockets,
     port,
+    open,
     forbid: () => (allowed = false),
     cutAll: () => open.forEach((socket) => socket.destroy()),
     come: (seen: number, transports: string[] = ['websocket']): Socket =>
@@ -232,6 +234,19 @@ test('who may no longer watch loses the connection; who goes leaves nothing behi
   forbid();
   await happens(watcher, 'disconnect');
   await until(() => conversation.subscriptions.watchers(1) === 0);
+});
+
+test('connections that come and are cut leave no watcher and no descriptor', async (t) => {
+  const { conversation, come, cutAll, open } = await serving(t, { silent: 100, ping: 100, pong: 100 });
+  conversation.append(userMessage('a'), agentMessage('x'.repeat(10_000)));
+  for (let n = 0; n < 200; n += 1) {
+    const socket = come(-1, n % 2 === 0 ? ['websocket'] : ['polling', 'websocket']);
+    // Before the handshake, in the middle of it, after it: each is cut at another moment.
+    for (let turns = 0; turns < n % 40; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    if (n % 3 === 0) cutAll();
+    socket.disconnect();
+  }
+  await until(() => conversation.subscriptions.watchers(1) === 0 && open.size === 0);
 });
 
 test('a latest_event_id that the log does not have is of another log: everything is sent', async (t) => {

@@ -37,9 +37,13 @@ export interface SocketTimes {
   stalled: number;
   /** Milliseconds until a refused client that stays is cut off, and one that says nothing. */
   silent: number;
+  /** Milliseconds between two heartbeats. */
+  ping: number;
+  /** Milliseconds a client has to answer one. */
+  pong: number;
 }
 
-const TIMES: SocketTimes = { check: 10_000, stalled: 30_000, silent: 10_000 };
+const TIMES: SocketTimes = { check: 10_000, stalled: 30_000, silent: 10_000, ping: 25_000, pong: 20_000 };
 
 /** What one client may have asked for and not been answered yet. */
 const MAX_ASKED = 20;
@@ -49,11 +53,13 @@ const LAST_WORDS_MS = 1_000;
 
 const TRANSPORTS = { transports: ['polling', 'websocket'] as ('polling' | 'websocket')[] };
 const REFUSED = 'refused-';
+/** Bytes that somebody who may not enter can make us read. */
+const REFUSED_BODY = 1_024;
 
 export interface LiveSocketsOptions {
   subscriptions: Subscriptions;
   onError: (error: unknown) => void;
-  times?: SocketTimes;
+  times?: Partial<SocketTimes>;
 }
 
 /**
@@ -61,9 +67,9 @@ export interface LiveSocketsOptions {
  * checked who they are. Those who may not enter are told so by an engine of its own, whose payloads are small.
  */
 export class LiveSockets {
-  readonly #options: Required<LiveSocketsOptions>;
-  readonly #engine = new Engine({ ...TRANSPORTS, maxHttpBufferSize: LARGE_BODY, httpCompression: false });
-  readonly #refusing = new Engine({ ...TRANSPORTS, maxHttpBufferSize: 1_024, httpCompression: false });
+  readonly #options: LiveSocketsOptions & { times: SocketTimes };
+  readonly #engine: Engine;
+  readonly #refusing: Engine;
   readonly #io: Server;
   readonly #visitors = new WeakMap<IncomingMessage, Visitor>();
   readonly #refusals = new WeakMap<IncomingMessage, Refusal>();
@@ -73,8 +79,12 @@ export class LiveSockets {
   readonly #ended = new AbortController();
 
   constructor(options: LiveSocketsOptions) {
-    this.#options = { times: TIMES, ...options };
-    const { check, silent } = this.#options.times;
+    this.#options = { ...options, times: { ...TIMES, ...options.times } };
+    const { check, silent, ping: pingInterval, pong: pingTimeout } = this.#options.times;
+    const common = { ...TRANSPORTS, pingInterval, pingTimeout, httpCompression: false };
+    this.#engine = new Engine({ ...common, maxHttpBufferSize: LARGE_BODY });
+    this.#refusing = new Engine({ ...common, maxHttpBufferSize: REFUSED_BODY });
+    for (const engine of [this.#engine, this.#refusing]) engine.on('connection', closeSoon);
     this.#io = new Server({ serveClient: false, connectTimeout: silent });
     this.#io.bind(this.#engine);
     this.#io.on('connection', (socket) => void this.#serve(socket).catch(this.#options.onError));
@@ -179,6 +189,11 @@ export class LiveSockets {
       if (!(await visitor.allowed())) cut(connection);
     }
   }
+}
+
+/** Long polling, when it is closed, waits half a minute for a request to answer that to: a stop would wait with it. */
+function closeSoon({ transport }: Connection): void {
+  if ('closeTimeout' in transport) transport.closeTimeout = LAST_WORDS_MS;
 }
 
 function tell(connection: Connection, message: string): void {

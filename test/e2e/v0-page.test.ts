@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { io, type Socket } from 'socket.io-client';
 import { call, gate, say } from '../support/model-answers.ts';
@@ -97,6 +100,7 @@ describe('a page of V0', () => {
   let model: ModelServer;
   let parley: Parley;
   let page: Page;
+  let folder: string;
 
   before(async () => {
     model = await startModelServer(
@@ -108,7 +112,13 @@ describe('a page of V0', () => {
       ]),
     );
     // One runs at a time: the second conversation is seen while it waits.
-    parley = await startParley({ PARLEY_SANDBOX: 'none', PARLEY_MAX_RUNNING: '1' });
+    folder = await mkdtemp(join(tmpdir(), 'parley-page-'));
+    await writeFile(join(folder, 'index.html'), '<!doctype html><p>the page');
+    parley = await startParley({
+      PARLEY_SANDBOX: 'none',
+      PARLEY_MAX_RUNNING: '1',
+      PARLEY_WEB_DIR: folder,
+    });
     page = await Page.logIn(parley);
     await page.ask('POST', '/api/settings', {
       llm_model: 'openai/scripted',
@@ -120,6 +130,19 @@ describe('a page of V0', () => {
     page.close();
     await parley.close();
     await model.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('is served at /, beside the page that logs in', async () => {
+    for (const [path, text] of [
+      ['/', 'the page'],
+      ['/conversations/first', 'the page'],
+      ['/login', '/api/login'],
+    ] as const) {
+      const answer = await fetch(parley.url + path, { headers: { accept: 'text/html' } });
+      assert.equal(answer.status, 200);
+      assert.ok((await answer.text()).includes(text), path);
+    }
   });
 
   it('starts up by the requests it knows, without a key', async () => {
@@ -147,6 +170,8 @@ describe('a page of V0', () => {
     assert.ok(state('loading')(other.events[0] ?? {}), 'loading comes first');
     page.open('first');
     await page.until(({ observation }) => observation === 'think');
+    const { body } = await page.ask('GET', '/api/conversations/first');
+    assert.equal((body as { num_connections: number }).num_connections, 1);
     model.open('first');
     await page.until(state('awaiting_user_input'));
     await other.until(state('running'));
