@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, opendirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StartError } from './start-error.ts';
 import { DATABASE_FILE } from './storage/storage.ts';
@@ -19,6 +19,8 @@ export function prepareDataDirectory(dataDir: string): void {
   try {
     // As root, sandboxes run under other users: they must be able to pass through to their workspace.
     makeDirectory(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+    // ENOTDIR tells more of a file in its place than what it lacks to be passed through.
+    opendirSync(dataDir).closeSync();
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     if (existsSync(join(dataDir, UNFINISHED_RESTORE))) throw unfinished(dataDir);
     // SQLite gives its other files the mode of this one.
