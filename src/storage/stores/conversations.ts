@@ -238,13 +238,14 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async waiting(): Promise<{ key: number; userId: string }[]> {
-    return await this.#db
+    const rows = await this.#db
       .selectFrom('conversations')
       .select(['key', 'user_id as userId'])
-      .where('wanted', '=', 1)
+      .where('wanted', '=', ONE)
       .where('driver', 'is', null)
-      .orderBy('key')
       .execute();
+    // Asked for them in order, SQLite would look at every conversation there is.
+    return rows.sort((a, b) => a.key - b.key);
   }
 
   async countWaiting(userId: string): Promise<number> {
@@ -267,13 +268,20 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async ofDisabledUsers(): Promise<number[]> {
-    const rows = await this.#db
+    const users = await this.#db
       .selectFrom('users')
-      .innerJoin('conversations', 'conversations.user_id', 'users.id')
-      .select('conversations.key')
-      .where('users.disabled_at', 'is not', null)
-      .where('conversations.status', 'in', ['STARTING', 'RUNNING'])
-      .orderBy('conversations.key')
+      .select('id')
+      .where('disabled_at', 'is not', null)
+      .execute();
+    // There mostly are none. Asked in one query, SQLite would look at every conversation that is not stopped.
+    if (users.length === 0) return [];
+    const ids = users.map(({ id }) => id);
+    const rows = await this.#db
+      .selectFrom('conversations')
+      .select('key')
+      .where('user_id', 'in', ids)
+      .where('status', 'in', ['STARTING', 'RUNNING'])
+      .orderBy('key')
       .execute();
     return rows.map(({ key }) => key);
   }
