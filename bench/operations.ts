@@ -44,7 +44,12 @@ export async function conversationsRow(): Promise<Row> {
     path: '/api/conversations',
     bodies: CONVERSATION_BODIES,
     keys,
-    env: { PARLEY_SANDBOX: 'unconfined', PARLEY_MAX_RUNNING: '1,1', SESSION_API_KEY: KEY },
+    env: {
+      PARLEY_SANDBOX: 'unconfined',
+      PARLEY_MAX_RUNNING: '1,1',
+      PARLEY_ALLOW_PRIVATE_HOSTS: new URL(model.url).host,
+      SESSION_API_KEY: KEY,
+    },
     prepare: async (data) => {
       await mkdir(data, { mode: 0o700 });
       keys.push(...(await makeUsers(data)));
