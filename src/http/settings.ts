@@ -68,6 +68,7 @@ export function settingsRoutes(service: SettingsService): Routes {
     });
 
     server.post('/api/reset-settings', {
+      config: { storesNothing: true },
       schema: {
         tags: ['settings'],
         summary: 'No longer offered, as in V0',

@@ -48,6 +48,7 @@ export function samples(key: string, origin: string): Readonly<Record<string, Sa
     'POST /api/settings': post('/api/settings', { language: 'de' }),
     'PATCH /api/settings': { method: 'PATCH', path: '/api/settings', body: { language: 'fr' } },
     'GET /api/settings': read('/api/settings'),
+    'POST /api/reset-settings': post('/api/reset-settings'),
     'POST /api/settings/check': post('/api/settings/check', {
       llm_model: 'openai/scripted',
       llm_base_url: 'http://models.example/v1',

@@ -35,8 +35,15 @@ const pathOf = (route: string): string => route.split(' ')[1] ?? '';
 const isOpen = (route: string): boolean => OPEN.has(pathOf(route));
 /** What changes nothing that is stored, though it is a POST. */
 const TRIES = 'POST /api/settings/check';
+const RESETS = 'POST /api/reset-settings';
 const UPLOADS = 'POST /api/conversations/{id}/upload-files';
 const OF_GIT = ['patch', 'git/changes', 'git/diff'].map((name) => `GET /api/conversations/{id}/${name}`);
+
+/** What the routes answer to what is right that do not answer 200. */
+const RIGHT: Readonly<Record<string, number>> = {
+  'POST /api/secrets': 201,
+  [RESETS]: 410,
+};
 
 describe('the statuses of the description', () => {
   let dataDir: string;
@@ -189,7 +196,7 @@ describe('the statuses of the description', () => {
     holder.exec('begin immediate');
     try {
       await each(
-        (route) => isChanging(route) && route !== TRIES && route !== UPLOADS,
+        (route) => isChanging(route) && ![TRIES, RESETS, UPLOADS].includes(route),
         (route, sample) => provoke(route, 503, { service: main, key }, sample),
       );
     } finally {
@@ -239,12 +246,12 @@ describe('the statuses of the description', () => {
     note('POST /api/add-git-providers', 409, await ask(asked, onlyToken));
   });
 
-  it('200, 201: what is right', async () => {
+  it('200, 201, 410: what is right', async () => {
     const asked = { service: main, key };
     const workspace = join(dataDir, 'workspaces', '1', 'workspace');
     await run('git', ['init', '-q', workspace]);
     for (const [route, sample] of Object.entries(good)) {
-      await provoke(route, route === 'POST /api/secrets' ? 201 : 200, asked, sample);
+      await provoke(route, RIGHT[route] ?? 200, asked, sample);
     }
   });
 
