@@ -12,6 +12,8 @@ interface Waiting {
 
 /** What the owner of the connection is told about the writes of a batch. */
 export interface BatchObserver {
+  /** From now until the batch ends no other process commits anything. */
+  begun?(): void;
   /** A write begins: what came since is its own. */
   mark(): number;
   /** A write failed: what it brought since `mark` is not to be published. */
@@ -87,6 +89,7 @@ export class GroupCommit {
     for (;;) {
       try {
         this.#statements.begin.run();
+        this.#observer.begun?.();
         return undefined;
       } catch (reason) {
         if (resultCode(reason) !== BUSY || performance.now() > deadline) return unavailable(reason);

@@ -61,6 +61,25 @@ test('a key that was unknown is found once it is made', async (t) => {
   assert.equal((await storage.read.keys.findKey('other'))?.keyId, 'other');
 });
 
+test('a transaction sees the settings that another process has just stored, and none of a write that failed', async (t) => {
+  const { storage, other } = await withKey(t);
+  const store = (at: Storage, language: string) =>
+    at.transact(({ settings }) => settings.save('ann', { document: { language }, secrets: {} }));
+  const seen = async (): Promise<unknown> =>
+    (await storage.transact(({ settings }) => settings.load('ann')))?.document['language'];
+
+  await store(storage, 'en');
+  assert.equal(await seen(), 'en');
+  await store(other, 'de');
+  assert.equal(await seen(), 'de');
+  const failed = storage.transact(async ({ settings }) => {
+    await settings.save('ann', { document: { language: 'fr' }, secrets: {} });
+    throw new Error('no');
+  });
+  await assert.rejects(failed, /no/);
+  assert.equal(await seen(), 'de');
+});
+
 test('as many rows are kept as asked for, and none that was read before a change', async (t) => {
   const database = new DatabaseSync(':memory:');
   t.after(() => database.close());

@@ -5,7 +5,7 @@ import type { AuditEntry, AuditStore } from '../audit/audit.ts';
 import type { Credential, KeyStore } from '../auth/store.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { EventLog, StoredEvent } from '../events/log.ts';
-import type { SettingsStore } from '../settings/store.ts';
+import type { SettingsStore, StoredSettings } from '../settings/store.ts';
 import { StartError } from '../start-error.ts';
 import type { Transact } from '../transact.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -60,6 +60,8 @@ export class DataDirectoryInUse extends Error {
 
 /** How many keys are remembered with what decides whether they count: some hundred bytes each. */
 const CREDENTIALS = 1_000;
+/** How many users' settings are: some kilobytes each. */
+const SETTINGS = 500;
 
 /** The name of the database in the data directory. */
 export const DATABASE_FILE = 'parley.db';
@@ -79,15 +81,21 @@ export async function openStorage(
 
   /** What is to be told once the batch is on disk. */
   let pending: (() => void)[] = [];
-  const known = new Remembered<Credential>(writing, CREDENTIALS);
+  const credentials = new Remembered<Credential>(writing, CREDENTIALS);
+  const settings = new Remembered<StoredSettings>(writing, SETTINGS);
   const stores = storesOn(writer, {
-    keys: new SqlKeyStore(writer, null, () => pending.push(() => known.forget())),
+    keys: new SqlKeyStore(writer, null, () => pending.push(() => credentials.forget())),
+    settings: new SqlSettingsStore(writer, settings),
     appended: (conversation, events) => pending.push(() => onCommitted(conversation, events)),
     noted: (entry) => pending.push(() => onAudited(entry)),
   });
   const commits = new GroupCommit(writing, {
+    begun: () => settings.look(),
     mark: () => pending.length,
-    drop: (mark) => pending.splice(mark),
+    drop: (mark) => {
+      pending.splice(mark);
+      settings.forget();
+    },
     measured: onMeasured,
     publish: () => {
       const committed = pending;
@@ -97,7 +105,8 @@ export async function openStorage(
   });
   return {
     read: storesOn(reader, {
-      keys: new SqlKeyStore(reader, known, () => {}),
+      keys: new SqlKeyStore(reader, credentials, () => {}),
+      settings: new SqlSettingsStore(reader, null),
       appended: () => {},
       noted: () => {},
     }),
@@ -143,11 +152,19 @@ function tell(listener: () => void): void {
 
 function storesOn(
   db: Kysely<Schema>,
-  { keys, appended, noted }: { keys: KeyStore; appended: OnCommitted; noted: (entry: AuditEntry) => void },
+  {
+    keys,
+    settings,
+    appended,
+    noted,
+  }: Pick<Stores, 'keys' | 'settings'> & {
+    appended: OnCommitted;
+    noted: (entry: AuditEntry) => void;
+  },
 ): Stores {
   return {
     keys,
-    settings: new SqlSettingsStore(db),
+    settings,
     conversations: new SqlConversationStore(db),
     events: new SqlEventLog(db, appended),
     audit: new SqlAuditStore(db, noted),

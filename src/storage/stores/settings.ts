@@ -1,24 +1,23 @@
 import type { CompiledQuery, Kysely } from 'kysely';
 import type { SettingsStore, StoredSettings } from '../../settings/store.ts';
+import type { Remembered } from '../remembered.ts';
 import type { Schema } from '../schema.ts';
 
 type Row = Omit<Schema['settings'], 'user_id'>;
 
-/** How many users' settings are kept parsed beside their text: some kilobytes each. */
-const PARSED = 500;
-
-/**
- * Its two queries are built once: building them anew costs twice what running them does. A row is parsed again only
- * when its text is another than last time, which also costs more than reading it.
- */
+/** Its two queries are built once: building them anew costs twice what running them does. */
 export class SqlSettingsStore implements SettingsStore {
   readonly #db: Kysely<Schema>;
   readonly #load: CompiledQuery<Row>;
   readonly #save: CompiledQuery;
-  readonly #parsed = new Map<string, { row: Row; settings: StoredSettings }>();
+  readonly #known: Remembered<StoredSettings> | null;
+  /** The text of secrets that were read or written: they mostly stay as they are when the rest changes. */
+  readonly #texts = new WeakMap<StoredSettings['secrets'], string>();
 
-  constructor(db: Kysely<Schema>) {
+  /** @param known for a store that is used in transactions alone: what they read and wrote lately */
+  constructor(db: Kysely<Schema>, known: Remembered<StoredSettings> | null) {
     this.#db = db;
+    this.#known = known;
     this.#load = db
       .selectFrom('settings')
       .select(['document', 'secrets'])
@@ -36,32 +35,25 @@ export class SqlSettingsStore implements SettingsStore {
       .compile();
   }
 
-  async load(userId: string): Promise<StoredSettings | undefined> {
-    const { rows } = await this.#db.executeQuery<Row>({ ...this.#load, parameters: [userId] });
-    const [row] = rows;
-    if (!row) return undefined;
-    const parsed = this.#parsed.get(userId);
-    if (parsed?.row.document === row.document && parsed.row.secrets === row.secrets) return parsed.settings;
-    // Both were written by save() below.
-    const settings = { document: JSON.parse(row.document), secrets: JSON.parse(row.secrets) };
-    this.#keep(userId, row, settings);
-    return settings;
+  load(userId: string): Promise<StoredSettings | undefined> {
+    return this.#known ? this.#known.get(userId, () => this.#read(userId)) : this.#read(userId);
   }
 
   async save(userId: string, settings: StoredSettings): Promise<void> {
     const { document, secrets } = settings;
-    const former = this.#parsed.get(userId);
-    const row = {
-      document: JSON.stringify(document),
-      secrets: former?.settings.secrets === secrets ? former.row.secrets : JSON.stringify(secrets),
-    };
-    await this.#db.executeQuery({ ...this.#save, parameters: [userId, row.document, row.secrets] });
-    this.#keep(userId, row, settings);
+    const text = this.#texts.get(secrets) ?? JSON.stringify(secrets);
+    await this.#db.executeQuery({ ...this.#save, parameters: [userId, JSON.stringify(document), text] });
+    this.#texts.set(secrets, text);
+    this.#known?.set(userId, settings);
   }
 
-  #keep(userId: string, row: Row, settings: StoredSettings): void {
-    this.#parsed.set(userId, { row, settings });
-    const [first] = this.#parsed.keys();
-    if (this.#parsed.size > PARSED && first !== undefined) this.#parsed.delete(first);
+  async #read(userId: string): Promise<StoredSettings | undefined> {
+    const { rows } = await this.#db.executeQuery<Row>({ ...this.#load, parameters: [userId] });
+    const [row] = rows;
+    if (!row) return undefined;
+    // Both were written by save() above.
+    const secrets: StoredSettings['secrets'] = JSON.parse(row.secrets);
+    this.#texts.set(secrets, row.secrets);
+    return { document: JSON.parse(row.document), secrets };
   }
 }
