@@ -95,10 +95,10 @@ async function runProbe(
   let uids: Promise<Set<string>> | undefined;
   stdout.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
-    uids ??= confined.uids();
+    uids ??= confined.uids().finally(() => stdin.end('seen\n'));
   });
   stdin.on('error', () => undefined);
-  stdin.end(PROBE);
+  stdin.write(PROBE);
   const { reason } = await confined.exited;
   clearTimeout(timer);
   const lines = text.split('\n').filter(Boolean);
