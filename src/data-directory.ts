@@ -17,8 +17,7 @@ export const UNFINISHED_RESTORE = '.restore';
  */
 export function prepareDataDirectory(dataDir: string): void {
   try {
-    // As root, sandboxes run under other users: they must be able to pass through to their workspace.
-    makeDirectory(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+    makeDataDirectory(dataDir);
     // ENOTDIR tells more of a file in its place than what it lacks to be passed through.
     opendirSync(dataDir).closeSync();
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -33,6 +32,14 @@ export function prepareDataDirectory(dataDir: string): void {
       { cause: error },
     );
   }
+}
+
+/**
+ * Makes the data directory and what is above it, when they are missing.
+ * As root, sandboxes run under other users: they must be able to pass through to their workspace.
+ */
+export function makeDataDirectory(dataDir: string): void {
+  makeDirectory(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
 }
 
 /** Node's own `recursive` never ends where a file system takes no directories and says that there is nothing (/proc). */

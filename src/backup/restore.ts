@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { UNFINISHED_RESTORE } from '../data-directory.ts';
+import { makeDataDirectory, UNFINISHED_RESTORE } from '../data-directory.ts';
 import { keyFits, type KeySource } from '../secrets/key-file.ts';
 import { StartError } from '../start-error.ts';
 import { isKnownMigration } from '../storage/migrations/migrate.ts';
@@ -46,7 +46,7 @@ const MOST_OF_A_MANIFEST = 1024 * 1024;
  */
 export async function restore({ dataDir, file, keys }: RestoreOptions): Promise<Restored> {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}.`);
-  mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  makeDataDirectory(dataDir);
   await refuseUnlessEmpty(dataDir);
   const lock = lockDataDirectory(dataDir);
   const staging = join(dataDir, UNFINISHED_RESTORE);
