@@ -208,7 +208,7 @@ describe('/api/add-git-providers', () => {
     const { text } = await http.request('GET', '/api/settings', { key });
     assert.doesNotMatch(
       JSON.stringify(problem) + text + http.logged.join(''),
-      /secret"|good-secret|bad-|bad\\n/,
+      /secret"|good-secret|bad-secret|bad\\n/,
     );
   });
 });
