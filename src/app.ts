@@ -15,11 +15,13 @@ import { guardedFetch } from './egress/guarded-fetch.ts';
 import { sandboxPolicy, servicePolicy } from './egress/policy.ts';
 import { cachedResolve } from './egress/resolver.ts';
 import { every } from './every.ts';
+import { keepFeedback } from './feedback/feedback.ts';
 import { FileService } from './files/service.ts';
 import { FreeSpaceGuard } from './free-space.ts';
 import { principalOf } from './http/auth.ts';
 import { conversationRoutes } from './http/conversations.ts';
 import { eventRoutes } from './http/events.ts';
+import { feedbackRoutes } from './http/feedback.ts';
 import { fileRoutes } from './http/files.ts';
 import { healthRoutes } from './http/health.ts';
 import { loginRoutes } from './http/login.ts';
@@ -228,6 +230,7 @@ export async function build(
     conversationRoutes(conversations),
     fileRoutes(files, conversations),
     rememberRoutes(conversations),
+    feedbackRoutes((...given) => keepFeedback(transact, ...given)),
     eventRoutes({
       service: conversations,
       subscriptions,

@@ -19,6 +19,9 @@ export const HELP = `parley: a self-hosted service for agent conversations
   parley audit [--user NAME] [--since 7d] [--json]
         Who did what, when: keys, log-ins, secrets, tokens, pushes, deletions. Never a value.
 
+  parley feedback [--since 7d] [--json]
+        What users think of their conversations.
+
   parley doctor [--json] [--online]
         Looks at everything a server needs and says what to mend. Changes nothing.
 

@@ -4,6 +4,7 @@ import { prepareDataDirectory } from '../data-directory.ts';
 import { StartError } from '../start-error.ts';
 import { type Storage, openStorage } from '../storage/storage.ts';
 import { parseAudit } from './audit.ts';
+import { parseFeedback } from './feedback.ts';
 import { HELP } from './help.ts';
 import * as keys from './keys.ts';
 import { OPERATIONS } from './operation.ts';
@@ -23,6 +24,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Command>> =
   'users enable': (args) => users.parseDisable(args, false),
   'users erase': users.parseErase,
   audit: parseAudit,
+  feedback: parseFeedback,
 };
 
 export interface Environment {

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { auditStoreFacts } from '../../test/conformance/audit.ts';
 import { conversationStoreFacts } from '../../test/conformance/conversations.ts';
 import { eventLogFacts } from '../../test/conformance/events.ts';
+import { feedbackStoreFacts } from '../../test/conformance/feedback.ts';
 import { keyStoreFacts } from '../../test/conformance/keys.ts';
 import { settingsStoreFacts } from '../../test/conformance/settings.ts';
 import { type Fault, withFault } from '../../test/conformance/stores-faults.ts';
@@ -52,6 +53,7 @@ const PORTS: Record<keyof Stores, { facts: Facts; methods: string[]; noticedTwic
     noticedTwice: ['addUser', 'addKey', 'addSession'],
   },
   audit: { facts: auditStoreFacts, methods: ['add', 'list'], noticedTwice: ['add'] },
+  feedback: { facts: feedbackStoreFacts, methods: ['add', 'list'], noticedTwice: ['add'] },
   settings: { facts: settingsStoreFacts, methods: ['load', 'save'], noticedTwice: [] },
   events: { facts: eventLogFacts, methods: ['append', 'read'], noticedTwice: ['append'] },
   conversations: {

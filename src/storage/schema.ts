@@ -60,5 +60,15 @@ export interface Schema {
     subject: string;
     detail: string;
   };
+  feedback: {
+    id: Generated<number>;
+    conversation: number;
+    at: string;
+    last_event_id: number;
+    polarity: string | null;
+    permissions: string;
+    email: string;
+    version: string;
+  };
   idempotency_keys: { user_id: string; idempotency_key: string; conversation_id: string; created_at: string };
 }

@@ -5,6 +5,7 @@ import type { AuditEntry, AuditStore } from '../audit/audit.ts';
 import type { Credential, KeyStore } from '../auth/store.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { EventLog, StoredEvent } from '../events/log.ts';
+import type { FeedbackStore } from '../feedback/feedback.ts';
 import type { SettingsStore, StoredSettings } from '../settings/store.ts';
 import { StartError } from '../start-error.ts';
 import type { Transact } from '../transact.ts';
@@ -17,6 +18,7 @@ import { openForReading, openForWriting, SqliteKysely } from './sqlite.ts';
 import { SqlAuditStore } from './stores/audit.ts';
 import { SqlConversationStore } from './stores/conversations.ts';
 import { SqlEventLog } from './stores/events.ts';
+import { SqlFeedbackStore } from './stores/feedback.ts';
 import { SqlKeyStore } from './stores/keys.ts';
 import { SqlSettingsStore } from './stores/settings.ts';
 
@@ -27,6 +29,7 @@ export interface Stores {
   conversations: ConversationStore;
   events: EventLog;
   audit: AuditStore;
+  feedback: FeedbackStore;
   meta: MetaStore;
 }
 
@@ -168,6 +171,7 @@ function storesOn(
     conversations: new SqlConversationStore(db),
     events: new SqlEventLog(db, appended),
     audit: new SqlAuditStore(db, noted),
+    feedback: new SqlFeedbackStore(db),
     meta: {
       get: async (name) =>
         (await db.selectFrom('meta').select('value').where('name', '=', name).executeTakeFirst())?.value,

@@ -89,6 +89,7 @@ export function samples(key: string, origin: string): Readonly<Record<string, Sa
       files: { 'b.txt': Buffer.from('more') },
     },
     'GET /api/conversations/{id}/remember-prompt': read(`${IN}/remember-prompt?event_id=0`),
+    'POST /api/conversations/{id}/submit-feedback': post(`${IN}/submit-feedback`, { polarity: 'positive' }),
     'GET /api/conversations/{id}/events': read(`${IN}/events`),
     'POST /api/conversations/{id}/events': post(`${IN}/events`, {
       action: 'message',

@@ -29,6 +29,7 @@ export const DIFFERENCES: readonly Difference[] = [
       `POST ${CONVERSATION}/events 404`,
       `POST ${CONVERSATION}/start 404`,
       `POST ${CONVERSATION}/stop 404`,
+      `POST ${CONVERSATION}/submit-feedback 404`,
       `POST ${CONVERSATION}/upload-files 404`,
     ],
     what: 'no such status',
@@ -70,5 +71,4 @@ export const MISSING: readonly string[] = [
   'GET /api/user/repository/{repository_name}/microagents/content',
   'GET /api/user/search/repositories',
   'GET /api/user/suggested-tasks',
-  `POST ${CONVERSATION}/submit-feedback`,
 ];
