@@ -74,6 +74,35 @@ test('the writes of one turn share one commit, and their callers are answered af
   assert.deepEqual(published, ['a', 'b', 'c']);
 });
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a commit waits for the writes of the next turns while each brings more', async (t) => {
+  const { said, write } = setUp(t);
+  const first = [write('a'), write('b')];
+  await nextTurn();
+  await Promise.all([...first, write('c')]);
+  assert.deepEqual(said, ['published a b c']);
+});
+
+test('a write that comes alone waits for no other', async (t) => {
+  const { said, write } = setUp(t);
+  const alone = write('a');
+  await nextTurn();
+  await Promise.all([alone, write('b')]);
+  assert.deepEqual(said, ['published a', 'published b']);
+});
+
+test('a commit does not wait for ever while more and more comes', async (t) => {
+  const { published, write } = setUp(t);
+  const writes: Promise<string>[] = [];
+  while (published.length === 0) {
+    writes.push(write(`${writes.length}`), write(`${writes.length} too`));
+    await nextTurn();
+  }
+  await Promise.all(writes);
+  assert.equal(published.length, writes.length);
+});
+
 test('a write that comes during a commit is in the next', async (t) => {
   const { said, commits, insert, write } = setUp(t);
   let late: Promise<string> | undefined;

@@ -29,9 +29,15 @@ const PATIENCE_MS = 5_000;
 const RETRY_MS = 10;
 
 /**
- * All writes of one turn of the event loop in one transaction: one disk sync for all of them, a savepoint for each,
- * so that a write that fails takes nothing along. Callers are answered after the commit. When the commit itself
- * fails, all of the batch fail, and nothing of it is stored.
+ * How many turns of the event loop writes are gathered for while each brings more: who was just answered sends the next
+ * one a turn later, and would else wait for the sync of those that came in between.
+ */
+const MOST_TURNS = 4;
+
+/**
+ * The writes of a turn of the event loop, or of a few in a row, in one transaction: one disk sync for all of them, a
+ * savepoint for each, so that a write that fails takes nothing along. Callers are answered after the commit. When the
+ * commit itself fails, all of the batch fail, and nothing of it is stored.
  *
  * Another process's lock is waited for here: SQLite's own wait would hold up the event loop, and every request with it.
  */
@@ -73,7 +79,7 @@ export class GroupCommit {
 
   async #flushSoon(): Promise<void> {
     while (this.#waiting.length > 0) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await this.#gathered();
       const refusal = await this.#begin();
       const batch = this.#waiting;
       this.#waiting = [];
@@ -81,6 +87,15 @@ export class GroupCommit {
       else await this.#commit(batch);
     }
     this.#flushing = undefined;
+  }
+
+  /** Resolves when a turn of the event loop has brought no further write, or enough turns have. */
+  async #gathered(): Promise<void> {
+    let before = 0;
+    for (let turns = 0; turns < MOST_TURNS && this.#waiting.length > before; turns += 1) {
+      before = this.#waiting.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   /** Begins the transaction as soon as no other process has one. What cannot be had by then is given back. */
