@@ -1,0 +1,306 @@
+import { z } from 'zod';
+import type {
+  Branch,
+  CheckState,
+  Comment,
+  Issue,
+  OwnPullRequest,
+  ProviderUser,
+  PullRequest,
+  Repository,
+} from '../git-provider.ts';
+
+/** What GitHub's REST API (version 2022-11-28) and GraphQL API answer, as far as it is read, and what it means here. */
+
+const text = z.string();
+const login = z.object({ login: text }).nullable();
+const id = z.number().transform(String);
+
+export const user = z
+  .object({
+    id,
+    login: text.min(1).max(255),
+    name: text.nullish(),
+    email: text.nullish(),
+    company: text.nullish(),
+    avatar_url: text.nullish(),
+  })
+  .transform((given): ProviderUser => ({
+    id: given.id,
+    login: given.login,
+    name: given.name ?? null,
+    email: given.email ?? null,
+    company: given.company ?? null,
+    avatarUrl: given.avatar_url ?? null,
+  }));
+
+export const organisations = z.array(
+  z.object({ login: text }).transform((given) => ({ id: given.login, name: given.login })),
+);
+
+export const repository = z
+  .object({
+    id,
+    full_name: text,
+    private: z.boolean(),
+    default_branch: text.nullish(),
+    stargazers_count: z.int().nullish(),
+    pushed_at: text.nullish(),
+    owner: z.object({ type: text }),
+  })
+  .transform((given): Repository => ({
+    id: given.id,
+    fullName: given.full_name,
+    isPublic: !given.private,
+    defaultBranch: given.default_branch ?? null,
+    stars: given.stargazers_count ?? null,
+    pushedAt: given.pushed_at ?? null,
+    ownerType: given.owner.type === 'Organization' ? 'organization' : 'user',
+  }));
+export const repositories = z.array(repository);
+export const foundRepositories = z.object({ total_count: z.int(), items: repositories });
+
+export const branches = z.array(
+  z
+    .object({ name: text, commit: z.object({ sha: text }), protected: z.boolean() })
+    .transform((given): Branch => ({
+      name: given.name,
+      commit: given.commit.sha,
+      isProtected: given.protected,
+      pushedAt: null,
+    })),
+);
+
+export const matchingRefs = z.array(
+  z
+    .object({ ref: text.startsWith('refs/heads/'), object: z.object({ sha: text }) })
+    .transform((given) => ({ name: given.ref.slice('refs/heads/'.length), commit: given.object.sha })),
+);
+
+export const issue = z
+  .object({
+    number: z.int(),
+    title: text,
+    body: text.nullish(),
+    state: text,
+    user: login,
+    labels: z.array(z.union([text, z.object({ name: text.nullish() }).transform(({ name }) => name ?? '')])),
+    html_url: text,
+  })
+  .transform((given): Issue => ({
+    number: given.number,
+    title: given.title,
+    body: given.body ?? '',
+    isOpen: given.state === 'open',
+    author: given.user?.login ?? null,
+    labels: given.labels.filter((label) => label !== ''),
+    url: given.html_url,
+  }));
+
+/** Pull requests are among them: they are issues, too. */
+export const assignedIssues = z.array(
+  z
+    .object({
+      number: z.int(),
+      title: text,
+      repository: z.object({ full_name: text }),
+      pull_request: z.unknown(),
+    })
+    .transform((given) => ({
+      isIssue: given.pull_request === undefined,
+      issue: { repository: given.repository.full_name, number: given.number, title: given.title },
+    })),
+);
+
+export const comment = z
+  .object({ id, user: login, body: text.nullish(), created_at: text, html_url: text })
+  .transform((given): Comment => ({
+    id: given.id,
+    author: given.user?.login ?? null,
+    body: given.body ?? '',
+    createdAt: given.created_at,
+    url: given.html_url,
+  }));
+export const comments = z.array(comment);
+
+const end = z.object({ ref: text, sha: text, repo: z.object({ full_name: text }).nullable() });
+
+export const pullRequest = z
+  .object({
+    number: z.int(),
+    title: text,
+    body: text.nullable(),
+    state: text,
+    merged_at: text.nullable(),
+    draft: z.boolean().optional(),
+    user: login,
+    head: end,
+    base: end,
+    html_url: text,
+  })
+  .transform((given): PullRequest => ({
+    number: given.number,
+    title: given.title,
+    body: given.body ?? '',
+    state: given.merged_at === null ? (given.state === 'open' ? 'open' : 'closed') : 'merged',
+    isDraft: given.draft ?? false,
+    author: given.user?.login ?? null,
+    head: {
+      branch: given.head.ref,
+      commit: given.head.sha,
+      repository:
+        given.head.repo?.full_name === given.base.repo?.full_name ? null : (given.head.repo?.full_name ?? ''),
+    },
+    base: given.base.ref,
+    url: given.html_url,
+  }));
+
+/** A file, or the entries of a folder. */
+export const contents = z.union([
+  z.array(z.object({ name: text, path: text, type: text })),
+  z.object({ path: text, type: text, encoding: text.optional(), content: text.optional() }),
+]);
+
+const CONCLUSIONS: Readonly<Record<string, CheckState>> = {
+  success: 'success',
+  neutral: 'neutral',
+  skipped: 'neutral',
+  stale: 'neutral',
+};
+
+export const checkRuns = z.object({
+  check_runs: z.array(
+    z
+      .object({ name: text, status: text, conclusion: text.nullable(), html_url: text.nullable() })
+      .transform((run) => ({
+        name: run.name,
+        state:
+          run.status === 'completed'
+            ? (CONCLUSIONS[run.conclusion ?? ''] ?? 'failure')
+            : ('pending' as const),
+        url: run.html_url,
+      })),
+  ),
+});
+
+const STATUSES: Readonly<Record<string, CheckState>> = { success: 'success', pending: 'pending' };
+
+export const statuses = z.object({
+  statuses: z.array(
+    z.object({ context: text, state: text, target_url: text.nullish() }).transform((given) => ({
+      name: given.context,
+      state: STATUSES[given.state] ?? ('failure' as const),
+      url: given.target_url ?? null,
+    })),
+  ),
+});
+
+/** The members of a connection that are there: GitHub leaves a null where something may not be seen. */
+function nodes<T extends z.ZodType>(shape: T) {
+  return z
+    .array(shape.nullable())
+    .nullable()
+    .transform((list) => (list ?? []).filter((node) => node !== null));
+}
+
+export const refsPage = z.object({
+  repository: z
+    .object({
+      refs: z
+        .object({
+          totalCount: z.int(),
+          pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: text.nullable() }),
+          nodes: nodes(
+            z.object({
+              name: text,
+              target: z.object({ oid: text, committedDate: text.optional() }).nullable(),
+              branchProtectionRule: z.unknown(),
+            }),
+          ),
+        })
+        .nullable(),
+    })
+    .nullable(),
+});
+
+export const ownPullRequests = z.object({
+  viewer: z.object({
+    pullRequests: z.object({
+      nodes: nodes(
+        z
+          .object({
+            number: z.int(),
+            title: text,
+            repository: z.object({ nameWithOwner: text }),
+            mergeable: text,
+            reviewDecision: text.nullable(),
+            commits: z.object({
+              nodes: nodes(
+                z.object({ commit: z.object({ statusCheckRollup: z.object({ state: text }).nullable() }) }),
+              ),
+            }),
+            reviewThreads: z.object({ nodes: nodes(z.object({ isResolved: z.boolean() })) }),
+          })
+          .transform((given): OwnPullRequest => ({
+            repository: given.repository.nameWithOwner,
+            number: given.number,
+            title: given.title,
+            hasConflicts: given.mergeable === 'CONFLICTING',
+            hasFailingChecks: given.commits.nodes.some(({ commit }) =>
+              ['FAILURE', 'ERROR'].includes(commit.statusCheckRollup?.state ?? ''),
+            ),
+            hasUnresolvedComments:
+              given.reviewDecision === 'CHANGES_REQUESTED' ||
+              given.reviewThreads.nodes.some(({ isResolved }) => !isResolved),
+          })),
+      ),
+    }),
+  }),
+});
+
+export const reviewThreads = z.object({
+  repository: z
+    .object({
+      pullRequest: z
+        .object({
+          reviewThreads: z.object({
+            nodes: nodes(
+              z.object({
+                isResolved: z.boolean(),
+                path: text,
+                line: z.int().nullable(),
+                comments: z.object({
+                  nodes: nodes(z.object({ id: text, author: login, body: text, createdAt: text, url: text })),
+                }),
+              }),
+            ),
+          }),
+        })
+        .nullable(),
+    })
+    .nullable(),
+});
+
+/** Review comments as the REST API has them, for who has no token. */
+export const reviewComments = z.array(
+  z
+    .object({
+      id,
+      user: login,
+      body: text,
+      created_at: text,
+      html_url: text,
+      path: text,
+      line: z.int().nullish(),
+    })
+    .transform((given) => ({
+      id: given.id,
+      author: given.user?.login ?? null,
+      body: given.body,
+      createdAt: given.created_at,
+      url: given.html_url,
+      path: given.path,
+      line: given.line ?? null,
+      isResolved: null,
+    })),
+);

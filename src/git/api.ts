@@ -1,0 +1,165 @@
+import type { z } from 'zod';
+import { HIDDEN, type Secret } from '../secrets/secret.ts';
+import type { Answer, ProviderFailure } from './answer.ts';
+import { connectionFailure, statusFailure } from './api-failure.ts';
+import type { ApiPath } from './api-path.ts';
+
+/** Milliseconds for all that one question of ours takes. */
+export const DEADLINE_MS = 10_000;
+/** A page of 100 repositories is about 700 KB at GitHub. */
+const ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** One provider at one host, with one token or none. */
+export interface ApiPlace {
+  /** As people call it. */
+  name: string;
+  /** What all addresses begin with; nothing else is ever called. */
+  root: string;
+  token: Secret | null;
+  /** The value of the header Authorization. */
+  authorization: Secret | null;
+  accept?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** What an answer means where this provider has a custom of its own; undefined: what it means everywhere. */
+  judge?: (reply: Reply) => ProviderFailure['kind'] | undefined;
+}
+
+/** The head of an answer and what it says, as far as it was read. */
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+export interface Question<T> {
+  method?: 'GET' | 'POST' | 'PATCH' | 'PUT';
+  query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
+  body?: unknown;
+  shape: z.ZodType<T>;
+  /** What is asked for, as it stands in a sentence: "the repository acme/app". */
+  what: string;
+  contentType?: string;
+}
+
+export interface Told<T> {
+  value: T;
+  headers: Headers;
+}
+
+/**
+ * Asks one provider. Redirects are not followed, so the credential goes nowhere else; an answer is read up to 4 MiB,
+ * and must have the shape that is asked for. Use one for one question of the port: its deadline begins here.
+ */
+export class Api {
+  readonly place: ApiPlace;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #caller: AbortSignal;
+  readonly #deadline: AbortSignal;
+  readonly #seconds: number;
+
+  constructor(place: ApiPlace, fetch: typeof globalThis.fetch, signal: AbortSignal, deadlineMs: number) {
+    this.place = place;
+    this.#fetch = fetch;
+    this.#caller = signal;
+    this.#deadline = AbortSignal.timeout(deadlineMs);
+    this.#seconds = deadlineMs / 1000;
+  }
+
+  async ask<T>(path: ApiPath, question: Question<T>): Promise<Answer<T>> {
+    const told = await this.tell(path, question);
+    return told.kind === 'ok' ? { kind: 'ok', value: told.value.value } : told;
+  }
+
+  /** {@link ask}, with the head of the answer. */
+  async tell<T>(path: ApiPath, question: Question<T>): Promise<Answer<Told<T>>> {
+    this.#caller.throwIfAborted();
+    const { place } = this;
+    const url = path === null ? null : addressOf(place.root, path, question.query ?? {});
+    if (url === null) return { kind: 'not_found', message: `${place.name} has no ${question.what}` };
+    try {
+      const response = await this.#fetch(url, this.#init(question));
+      return await this.#read(response, question);
+    } catch (error) {
+      this.#caller.throwIfAborted();
+      if (!this.#deadline.aborted) return connectionFailure(place, url.host, error);
+      const message = `${url.host} did not answer within ${this.#seconds} s: try again later`;
+      return { kind: 'unavailable', message };
+    }
+  }
+
+  #init({ method = 'GET', body, contentType = 'application/json' }: Question<unknown>): RequestInit {
+    const { accept = 'application/json', authorization, headers } = this.place;
+    return {
+      method,
+      headers: {
+        ...headers,
+        accept,
+        'user-agent': 'parley',
+        ...(authorization && { authorization: authorization.unwrap() }),
+        ...(body !== undefined && { 'content-type': contentType }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      redirect: 'manual',
+      signal: AbortSignal.any([this.#caller, this.#deadline]),
+    };
+  }
+
+  async #read<T>(response: Response, { shape, what }: Question<T>): Promise<Answer<Told<T>>> {
+    const { status, headers } = response;
+    const text = await boundedText(response);
+    const unexpected = (problem: string): ProviderFailure => ({
+      kind: 'unexpected',
+      message: `${this.place.name} ${problem} when it was asked for ${what}`,
+    });
+    const failure = statusFailure(this.place, { status, headers, text: text ?? '' }, what);
+    if (failure) return { ...failure, message: this.#hideToken(failure.message) };
+    if (text === null) return unexpected(`answered with more than ${ANSWER_BYTES / 1024 / 1024} MiB`);
+    const parsed = shape.safeParse(parsedJson(text));
+    if (parsed.success) return { kind: 'ok', value: { value: parsed.data, headers } };
+    const [issue] = parsed.error.issues;
+    const where =
+      issue && issue.path.length > 0 ? ` (at ${issue.path.map(String).join('.').slice(0, 100)})` : '';
+    return unexpected(`gave an answer of a shape that it does not document${where}`);
+  }
+
+  /** A host may answer with what it was sent. */
+  #hideToken(message: string): string {
+    const { token, authorization } = this.place;
+    let shown = message;
+    for (const secret of [authorization, token]) {
+      if (secret) shown = shown.replaceAll(secret.unwrap(), HIDDEN);
+    }
+    return shown;
+  }
+}
+
+/** Null when what is asked for would lie elsewhere than below the root. */
+function addressOf(root: string, path: string, query: NonNullable<Question<unknown>['query']>): URL | null {
+  const url = new URL(root + path);
+  const base = new URL(root);
+  if (url.href !== root + path || url.origin !== base.origin) return null;
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+/** Null when it is larger than an answer may be. */
+async function boundedText(response: Response): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import type { ProviderName } from '../contract/providers.ts';
+import type { Secret } from '../secrets/secret.ts';
+import type { ProviderAccess } from './access.ts';
+import { github } from './adapters/github.ts';
+import { DEADLINE_MS } from './api.ts';
+import type { AskableProvider, GitProvider } from './git-provider.ts';
+import { providerBase } from './provider-address.ts';
+
+const ADAPTERS: Partial<Record<AskableProvider, (access: ProviderAccess) => GitProvider>> = { github };
+
+/**
+ * A provider at one host with one token or none.
+ * @returns null for who can't be asked: `enterprise_sso`, whose token is for git alone
+ */
+export function gitProvider(at: {
+  provider: ProviderName;
+  /** As stored; "" for the provider's own. */
+  host: string;
+  token: Secret | null;
+  /** A guarded `fetch`: the host is one that a user gave. */
+  fetch: typeof globalThis.fetch;
+  /** Milliseconds for each question; ten seconds when not given. */
+  deadlineMs?: number;
+}): GitProvider | null {
+  const { provider, host, token, fetch, deadlineMs = DEADLINE_MS } = at;
+  const base = providerBase(provider, host);
+  if (provider === 'enterprise_sso' || base === null) return null;
+  return ADAPTERS[provider]?.({ base, token, fetch, deadlineMs }) ?? null;
+}
