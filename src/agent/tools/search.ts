@@ -23,7 +23,7 @@ export const grep = defineTool({
   action({ pattern, path = '.', include, security_risk }, thought) {
     if (/[\0\n]/.test(pattern)) return 'The pattern has a line break or a NUL character, which no line has.';
     const only = include === undefined ? '' : ` --include=${quoted(include)}`;
-    const command = `grep -rnIE --exclude-dir=.git${only} -e ${quoted(pattern)} -- ${quoted(path)} | cut -c -500 | head -n ${MAX_MATCHES}`;
+    const command = `grep -rHnIE --exclude-dir=.git${only} -e ${quoted(pattern)} -- ${quoted(path)} | cut -c -500 | head -n ${MAX_MATCHES}`;
     return runAction(command, thought, { risk: riskOf(security_risk) });
   },
 });

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { isObservation } from '../../../src/events/event.ts';
+import { GIT_TOKEN, startForge } from '../../support/forge.ts';
+import type { GitServer } from '../../support/git-server.ts';
+import { call, say } from '../../support/model-answers.ts';
+import { byTurn } from '../../support/model-script.ts';
+import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { type Parley, type View, startParley } from '../../support/parley.ts';
+
+const LOOK = 'pwd; git branch --show-current; cat a.txt';
+
+describe('the repository of a conversation', () => {
+  let forge: GitServer;
+  let model: ModelServer;
+  let parley: Parley;
+  before(async () => {
+    forge = await startForge(
+      {
+        'acme/app': { files: { 'a.txt': 'main\n' }, branches: { 'feature/x': { 'a.txt': 'feature\n' } } },
+        'acme/open': { files: { 'a.txt': 'public\n' }, public: true },
+        'acme/foreign': {},
+      },
+      ['acme/app'],
+    );
+    model = await startModelServer(byTurn([call('execute_bash', { command: LOOK }), say('Seen.')]));
+    parley = await startParley();
+    await parley.ok('POST', '/api/settings', {
+      llm_model: 'openai/scripted',
+      llm_api_key: 'sk-a-model-key',
+      llm_base_url: model.baseUrl,
+    });
+    await parley.ok('POST', '/api/add-git-providers', {
+      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
+    });
+  });
+  after(async () => {
+    await parley.close();
+    await model.close();
+    await forge.close();
+  });
+
+  const create = async (id: string, more: object): Promise<View> => {
+    await parley.ok('POST', '/api/conversations', {
+      conversation_id: id,
+      initial_user_msg: 'Look.',
+      ...more,
+    });
+    return await parley.until(
+      id,
+      ({ agent_state, status }) => agent_state === 'awaiting_user_input' || status === 'ERROR',
+    );
+  };
+  const seen = async (id: string): Promise<string[]> => {
+    const ran = (await parley.events(id)).find((event) => isObservation(event, 'run'));
+    return ran?.content.trim().split('\n') ?? [];
+  };
+
+  it('is cloned from its provider, on the branch that was selected', async () => {
+    await create('branch', { repository: 'acme/app', git_provider: 'github', selected_branch: 'feature/x' });
+    assert.deepEqual(await seen('branch'), ['/workspace/app', 'feature/x', 'feature']);
+  });
+
+  it('is on a new branch of the conversation, when none was selected', async () => {
+    await create('unselected', { repository: 'acme/app' });
+    assert.deepEqual(await seen('unselected'), ['/workspace/app', 'parley-unselect', 'main']);
+  });
+
+  it('needs no token when it is public', async () => {
+    await create('public', { repository: 'acme/open' });
+    assert.equal((await seen('public')).at(-1), 'public');
+  });
+
+  const failures = [
+    {
+      what: 'a branch there is not',
+      more: { repository: 'acme/app', selected_branch: 'none' },
+      says: /branch/,
+    },
+    { what: 'a repository there is not', more: { repository: 'acme/none' }, says: /acme\/none/ },
+    {
+      what: 'a repository the token is not for',
+      more: { repository: 'acme/foreign' },
+      says: /acme\/foreign/,
+    },
+  ];
+  for (const [n, { what, more, says }] of failures.entries()) {
+    it(`that cannot be cloned is an error with the reason, and no model is asked: ${what}`, async () => {
+      const before = model.requests.length;
+      const { status, error } = await create(`failed-${n}`, more);
+      assert.equal(status, 'ERROR');
+      assert.match(error?.message ?? '', says);
+      assert.notEqual(error?.hint, '');
+      assert.equal(model.requests.length, before);
+    });
+  }
+});
