@@ -117,9 +117,12 @@ export interface ConversationStore {
   fence(key: number): Promise<number>;
   /** Those that somebody drives, as far as the rows know. */
   driven(): Promise<{ key: number; userId: string; generation: number }[]>;
-  /** Wants a conversation to be driven again whose run of this generation is no more; false when it has gone on. */
+  /**
+   * Wants a conversation to be driven again whose run of this generation is no more, in the turn it had; false when
+   * it has gone on.
+   */
   requeue(key: number, generation: number): Promise<boolean>;
-  /** All that wait to be driven, oldest first. */
+  /** All that wait to be driven, in the order in which they began to. */
   waiting(): Promise<{ key: number; userId: string }[]>;
   /** How many of a user's conversations wait to be driven. */
   countWaiting(userId: string): Promise<number>;

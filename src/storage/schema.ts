@@ -39,6 +39,8 @@ export interface Schema {
     generation: number;
     driver: string | null;
     wanted: number;
+    /** The place in the line: of those who wait or are driven, else null. */
+    turn: number | null;
     unfinished: number;
     prepared: number;
     iterations: number;

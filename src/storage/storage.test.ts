@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { newConversation } from '../../test/conformance/stores.ts';
 import { DATABASE_FILE, DataDirectoryInUse, lockDataDirectory, openStorage } from './storage.ts';
 
 function temporaryDirectory(t: TestContext): string {
@@ -87,6 +88,29 @@ test('opening again changes nothing and keeps what is stored', async (t) => {
   assert.equal(await second.read.meta.get('a'), 'kept');
   await second.close();
   assert.deepEqual(tables(), before);
+});
+
+test('who waited before the order of waiting was noted waits in the order of creation', async (t) => {
+  const directory = temporaryDirectory(t);
+  const first = await openStorage(directory);
+  await first.transact(async ({ keys, conversations }) => {
+    await keys.addUser({ id: 'u', name: 'u', createdAt: '', disabledAt: null });
+    for (const id of ['done', 'one', 'two']) await conversations.insert(newConversation('u', { id }));
+    await conversations.change(1, { wanted: false });
+  });
+  await first.close();
+  const former = new DatabaseSync(join(directory, DATABASE_FILE));
+  former.exec('drop index conversations_turn; alter table conversations drop column turn');
+  former.exec("delete from kysely_migration where name = '0004-turn'");
+  former.close();
+  const storage = await openStorage(directory);
+  t.after(() => storage.close());
+  await storage.transact(({ conversations }) => conversations.change(1, { wanted: true }));
+  const waiting = await storage.read.conversations.waiting();
+  assert.deepEqual(
+    waiting.map(({ key }) => key),
+    [2, 3, 1],
+  );
 });
 
 test('a database of a later release is refused and left as it is', async (t) => {

@@ -274,6 +274,34 @@ const driving: Facts = {
     assert.deepEqual(await conversations.waiting(), [{ key: waiting, userId }]);
   },
 
+  'who waits is served in the order of waiting, not of creation': async (under) => {
+    const { userId, keys } = await addSeveral(under, 4);
+    const [a, b, c, d] = keys as [number, number, number, number];
+    for (const key of keys) await claim(under, key);
+    const waiting = async () =>
+      (await under.storage.read.conversations.waiting()).map((hint) => {
+        assert.equal(hint.userId, userId);
+        return hint.key;
+      });
+    for (const key of [a, b, c]) await release(under, key, 1, -1);
+    for (const key of [c, a]) await change(under, key, { wanted: true });
+    assert.deepEqual(await waiting(), [c, a]);
+    // Who asks again keeps the place; who was not waiting comes last.
+    await change(under, c, { wanted: true });
+    const e = await addConversation(under, { userId, id: 'later' });
+    await change(under, b, { wanted: true });
+    assert.deepEqual(await waiting(), [c, a, e, b]);
+    // Who was being driven when the process died had its turn before all of them.
+    await change(under, d, { wanted: true });
+    await under.storage.transact(({ conversations }) => conversations.requeue(d, 1));
+    assert.deepEqual(await waiting(), [d, c, a, e, b]);
+    // A stop gives the place up.
+    await fence(under, c);
+    await change(under, c, { wanted: true });
+    await change(under, a, { wanted: false });
+    assert.deepEqual(await waiting(), [d, e, b, c]);
+  },
+
   'a run that is no more is wanted again, once, for a new generation': async (under) => {
     const { keys } = await addSeveral(under, 2);
     const [key, other] = keys as [number, number];

@@ -3,12 +3,14 @@ import { type Migration, Migrator } from 'kysely/migration';
 import { up as first } from './0001-first.ts';
 import { up as audit } from './0002-audit.ts';
 import { up as feedback } from './0003-feedback.ts';
+import { up as turn } from './0004-turn.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-first': { up: first },
   '0002-audit': { up: audit },
   '0003-feedback': { up: feedback },
+  '0004-turn': { up: turn },
 };
 
 /** Whether this release has that migration. */

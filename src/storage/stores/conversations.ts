@@ -146,13 +146,13 @@ export class SqlConversationStore implements ConversationStore {
     if (change.status !== undefined) row.status = change.status;
     if (change.runtimeStatus !== undefined) row.runtime_status = change.runtimeStatus;
     if (change.error !== undefined) row.error = change.error && JSON.stringify(change.error);
-    if (change.wanted !== undefined) row.wanted = change.wanted ? 1 : 0;
     if (change.unfinished !== undefined) row.unfinished = change.unfinished ? 1 : 0;
     if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
     if (change.iterations !== undefined) row.iterations = change.iterations;
     if (change.budgetFrom !== undefined) row.budget_from = change.budgetFrom;
     if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
     let query = this.#db.updateTable('conversations').set(row).where('key', '=', key);
+    if (change.wanted !== undefined) query = query.set(change.wanted ? WANTED : UNWANTED);
     if (generation !== undefined) query = query.where('generation', '=', generation);
     const { numUpdatedRows } = await query.executeTakeFirst();
     if (numUpdatedRows === 0n) throw await this.#missing(key);
@@ -195,7 +195,7 @@ export class SqlConversationStore implements ConversationStore {
   ): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('conversations')
-      .set({ driver: null, wanted: 0, unfinished: end.unfinished ? 1 : 0 })
+      .set({ driver: null, wanted: 0, turn: null, unfinished: end.unfinished ? 1 : 0 })
       .where('key', '=', key)
       .where('generation', '=', generation)
       .where('last_user_message', '<=', end.seen)
@@ -209,7 +209,7 @@ export class SqlConversationStore implements ConversationStore {
   async fence(key: number): Promise<number> {
     const row = await this.#db
       .updateTable('conversations')
-      .set((e) => ({ driver: null, wanted: 0, generation: e('generation', '+', 1) }))
+      .set((e) => ({ driver: null, wanted: 0, turn: null, generation: e('generation', '+', 1) }))
       .where('key', '=', key)
       .returning('generation')
       .executeTakeFirst();
@@ -238,14 +238,14 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async waiting(): Promise<{ key: number; userId: string }[]> {
-    const rows = await this.#db
+    return await this.#db
       .selectFrom('conversations')
       .select(['key', 'user_id as userId'])
-      .where('wanted', '=', ONE)
+      .where('turn', 'is not', null)
+      .where('wanted', '=', 1)
       .where('driver', 'is', null)
+      .orderBy('turn')
       .execute();
-    // Asked for them in order, SQLite would look at every conversation there is.
-    return rows.sort((a, b) => a.key - b.key);
   }
 
   async countWaiting(userId: string): Promise<number> {
@@ -373,6 +373,12 @@ export class SqlConversationStore implements ConversationStore {
 /** Written out, as the index of those that wait is taken only then. */
 const ONE = sql.lit(1);
 
+/** Behind all who wait or are driven. */
+const LAST_IN_LINE = sql<number>`(select coalesce(max(turn), 0) + 1 from conversations where turn is not null)`;
+/** Who has a turn keeps it. */
+const WANTED = { wanted: 1, turn: sql<number>`coalesce(turn, ${LAST_IN_LINE})` };
+const UNWANTED = { wanted: 0, turn: sql<number | null>`case when driver is null then null else turn end` };
+
 /** What the creator gives of a conversation; the rest of a row begins the same for all. */
 type New = Pick<
   Row,
@@ -414,6 +420,7 @@ function insertOf(db: Kysely<Schema>) {
         generation: 0,
         driver: null,
         wanted: 1,
+        turn: LAST_IN_LINE,
         unfinished: value('unfinished'),
         prepared: 0,
         iterations: 0,
