@@ -6,7 +6,7 @@ import type { Conversation } from './store.ts';
 /** Milliseconds until a workspace that could not be removed is tried again. */
 const AGAIN_MS = 60_000;
 
-/** Removes conversations with all that is theirs: first what runs, then the row, then the workspace. */
+/** Removes conversations with all that is theirs: first the row, for good, then what runs, then the workspace. */
 export class Removals {
   readonly #ports: ConversationPorts;
   /** Those that are being removed here, and those that failed, with when to try them again. */
@@ -17,7 +17,7 @@ export class Removals {
   }
 
   async remove(by: Principal, { key, id }: Conversation): Promise<void> {
-    const { drivers, transact } = this.#ports;
+    const { transact } = this.#ports;
     const fact: AuditFact = {
       action: 'conversation.deleted',
       userId: by.userId,
@@ -26,7 +26,6 @@ export class Removals {
     };
     this.#notBefore.set(key, Number.POSITIVE_INFINITY);
     try {
-      await drivers.interrupt(key);
       await transact(async ({ conversations, audit }) => {
         // Two requests may ask for the same removal: it is told once.
         if (!(await conversations.get(key))) return;

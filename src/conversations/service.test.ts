@@ -180,6 +180,37 @@ describe('a disk that is almost full', () => {
   });
 });
 
+describe('a disk that is full', () => {
+  let c: TestConversations;
+  before(async () => {
+    c = await startConversations();
+  });
+  after(() => c.close());
+
+  it('refuses to stop, pause and delete, and what runs goes on as if nobody had asked', async () => {
+    const looked = Promise.withResolvers<AbortSignal>();
+    const done = Promise.withResolvers<void>();
+    c.agent = async ({ journal, signal }) => {
+      await journal.read(0, 100);
+      looked.resolve(signal);
+      await done.promise;
+      return { kind: 'waiting' };
+    };
+    await c.service.create(c.principal, { conversation_id: 'runs', initial_user_msg: 'one' });
+    const signal = await looked.promise;
+    c.full = true;
+    const refused = { code: 'storage_unavailable' };
+    await assert.rejects(c.service.stop(c.principal, 'runs'), refused);
+    await assert.rejects(c.service.changeAgentState(c.principal, 'runs', 'paused'), refused);
+    await assert.rejects(c.service.remove(c.principal, 'runs'), refused);
+    c.full = false;
+    assert.equal(signal.aborted, false);
+    done.resolve();
+    await c.settled('runs');
+    assert.equal((await c.service.get(c.principal, 'runs')).status, 'RUNNING');
+  });
+});
+
 describe('the line of those that wait for their turn', () => {
   let c: TestConversations;
   const done = Promise.withResolvers<void>();

@@ -9,9 +9,8 @@ const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
 
 /** Ends all that runs for a conversation, its sandbox included; log and workspace stay. Gives the status it had. */
 export async function stop(ports: ConversationPorts, key: number): Promise<ConversationStatus> {
-  const { drivers, transact } = ports;
-  await drivers.interrupt(key);
-  const { before, fenced } = await transact(async (stores) => {
+  await interrupt(ports, key);
+  const { before, fenced } = await ports.transact(async (stores) => {
     const row = await stores.conversations.get(key);
     if (!row || row.status === 'STOPPED') return { before: 'STOPPED' as const, fenced: 0 };
     return { before: row.status, fenced: await setStopped(stores, key) };
@@ -34,12 +33,13 @@ export async function stopIdle(ports: ConversationPorts, key: number, before: st
 
 /** Ends the agent's run, and what it had to do; the sandbox and what runs in its background stay. */
 export async function halt(
-  { drivers, transact }: ConversationPorts,
+  ports: ConversationPorts,
   key: number,
   state: AgentState,
   asked: NewEvent,
 ): Promise<void> {
-  await drivers.interrupt(key);
+  const { drivers, transact } = ports;
+  await interrupt(ports, key);
   const { fenced, starting } = await transact(async ({ conversations, events }) => {
     const generation = await conversations.fence(key);
     await events.append(key, [asked, ...(await leftOpen(conversations, key)), stateChanged(state)]);
@@ -52,6 +52,18 @@ export async function halt(
   });
   await drivers.interrupt(key, fenced);
   if (starting) drivers.offer({ key, userId: starting.userId });
+}
+
+/**
+ * Ends the run that is here, so that what its command said until then is told; but not before something could be
+ * stored. A stop that is refused because the disk is full has stopped nothing.
+ */
+async function interrupt({ drivers, transact }: ConversationPorts, key: number): Promise<void> {
+  await transact(async ({ conversations }) => {
+    const row = await conversations.get(key);
+    if (row?.driver) await conversations.change(key, {});
+  });
+  await drivers.interrupt(key);
 }
 
 /** Sets it stopped, with an answer for everything that was open; gives the generation that fences what was before. */

@@ -7,6 +7,7 @@ import type { AgentContext, AgentOutcome } from '../../src/agent/context.ts';
 import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import type { Principal } from '../../src/auth/principal.ts';
 import { ConversationService } from '../../src/conversations/service.ts';
+import { ServiceError } from '../../src/errors.ts';
 import { stateChanged, userMessage } from '../../src/events/build.ts';
 import type { Event } from '../../src/events/event.ts';
 import { Subscriptions } from '../../src/live/subscriptions.ts';
@@ -34,6 +35,8 @@ export interface TestConversations {
   /** What the next runs do. */
   agent: Agent;
   settings: RunSettings;
+  /** Whether the disk takes nothing any more. */
+  full: boolean;
   /** Whether new work may begin. */
   admitWork: () => Promise<void>;
   addUser(name: string): Promise<Principal>;
@@ -101,8 +104,11 @@ export async function startConversations(
   });
   const { read } = storage;
   let crashed = false;
-  const transact: typeof storage.transact = (work) =>
-    crashed ? Promise.reject(new Error('crashed')) : storage.transact(work);
+  const transact: typeof storage.transact = (work) => {
+    if (crashed) return Promise.reject(new Error('crashed'));
+    if (test.full) return Promise.reject(new ServiceError('storage_unavailable', 'The disk is full.'));
+    return storage.transact(work);
+  };
   const hide = (text: string): string => text.replaceAll('a-live-secret', '<secret_hidden>');
   const driver = new Driver({
     read,
@@ -173,6 +179,7 @@ export async function startConversations(
     principal: await addUser('default'),
     agent: () => Promise.resolve({ kind: 'waiting' }),
     settings: SETTINGS,
+    full: false,
     admitWork: () => Promise.resolve(),
     addUser,
     events: async (id) => {
