@@ -35,7 +35,7 @@ import { settingsCheckRoutes } from './http/settings-check.ts';
 import { settingsRoutes } from './http/settings.ts';
 import { socketRoutes } from './http/sockets.ts';
 import { LiveSockets } from './live/socketio.ts';
-import { Subscriptions } from './live/subscriptions.ts';
+import { Subscriptions, WAITS_FOR_ITS_TURN } from './live/subscriptions.ts';
 import { checkModel } from './model/check.ts';
 import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
@@ -164,10 +164,11 @@ export async function build(
       metrics,
     ),
   });
-  const queue = new InProcessQueue((key) => driver.drive(key), {
-    perUser: config.maxRunning.perUser,
-    total: config.maxRunning.inAll,
-  });
+  const queue = new InProcessQueue(
+    (key) => driver.drive(key),
+    { perUser: config.maxRunning.perUser, total: config.maxRunning.inAll },
+    (key) => subscriptions.notify(key, WAITS_FOR_ITS_TURN),
+  );
   const sweep = new Sweep({ read, transact, queue, drives: (key) => driver.drives(key) });
   const conversations = new ConversationService({
     read,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import { ServiceError } from '../errors.ts';
+import { WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
 import { Secret } from '../secrets/secret.ts';
 import { canonicalRequest, storedRequest, workplace } from './request.ts';
 
@@ -224,18 +225,22 @@ describe('the line of those that wait for their turn', () => {
   });
   after(() => c.close());
 
-  it('is seen on each conversation in it, also on one that was ready before', async () => {
+  it('is seen on each conversation in it, also on one that was ready before, and told to who watches', async () => {
     const queued = async (id: string) => (await c.service.get(c.principal, id)).queued;
     await c.service.create(c.principal, { conversation_id: 'ready' });
     await c.settled('ready');
     await c.service.create(c.principal, { conversation_id: 'driven', initial_user_msg: 'one' });
     await c.until('driven', (view) => view.status === 'RUNNING');
     await c.service.create(c.principal, { conversation_id: 'waits', initial_user_msg: 'two' });
+    const watching = c.subscriptions.subscribe(await c.service.keyOf(c.principal, 'ready'), 1_000);
+    const told = watching.take();
     assert.equal(await queued('ready'), false);
     assert.equal(await queued('driven'), false);
     assert.equal(await queued('waits'), true);
     await c.service.message(c.principal, 'ready', { content: 'three' });
     assert.equal(await queued('ready'), true);
+    assert.deepEqual(await told, [{ kind: 'status', status: WAITS_FOR_ITS_TURN }]);
+    watching.close();
     await c.service.stop(c.principal, 'waits');
     assert.equal(await queued('waits'), false);
   });

@@ -20,7 +20,7 @@ export const byId = z.object({ id: z.string() });
 /** What every route of one conversation may answer. */
 export const UNKNOWN = problems({ 404: 'There is no such conversation of this user.' });
 export const INVALID = problems({ 422: 'A member is not valid. Nothing is stored.' });
-const FULL = problems({ 429: 'Too many requests, or too many conversations wait.' });
+export const FULL = problems({ 429: 'Too many requests, or too many conversations wait for their turn.' });
 
 const listQuery = z.object({
   page_id: z
@@ -127,7 +127,7 @@ export function conversationRoutes(service: ConversationService): Routes {
         summary: 'Start a stopped conversation, or try again',
         params: byId,
         body: startBody.nullish(),
-        response: { 200: conversationReply, ...UNKNOWN },
+        response: { 200: conversationReply, ...UNKNOWN, ...FULL },
       },
       handler: async ({ principal, params }) => ({
         status: 'ok' as const,

@@ -19,8 +19,8 @@ import type { ConversationService } from '../conversations/service.ts';
 import { ServiceError } from '../errors.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { writeEvents } from '../live/sse.ts';
-import type { Subscriptions } from '../live/subscriptions.ts';
-import { byId, INVALID, UNKNOWN } from './conversations.ts';
+import { type Subscriptions, WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
+import { byId, FULL, INVALID, UNKNOWN } from './conversations.ts';
 import type { Routes } from './routes.ts';
 
 /** A page of events is not larger, but for a single event that is. */
@@ -35,8 +35,10 @@ const STREAM = {
   content: { 'text/event-stream': { schema: z.string() } },
 };
 
+type Conversations = Pick<ConversationService, 'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState'>;
+
 export interface EventRoutesOptions {
-  service: ConversationService;
+  service: Conversations;
   subscriptions: Subscriptions;
   /** Whether the key or log-in that a request came with is still good. */
   stillAllowed: (request: FastifyRequest) => Promise<boolean>;
@@ -99,10 +101,12 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
       handler: async (request, reply) => {
         const { principal, params, query, headers } = request;
         const key = await service.keyOf(principal, params.id);
+        const { queued } = await service.get(principal, params.id);
         const subscription = subscriptions.subscribe(
           key,
           firstWanted(headers['last-event-id'], query.start_id),
         );
+        if (queued) subscription.tell(WAITS_FOR_ITS_TURN);
         reply.hijack();
         reply.raw.writeHead(200, {
           ...Object.fromEntries(
@@ -124,7 +128,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         summary: 'Add an action of the user',
         params: byId,
         body: clientAction,
-        response: { 200: accepted, ...UNKNOWN, ...NOT_WAITING, ...INVALID },
+        response: { 200: accepted, ...UNKNOWN, ...NOT_WAITING, ...FULL, ...INVALID },
       },
       handler: async ({ principal, params, body }) => {
         await act(service, principal, params.id, body);
@@ -139,7 +143,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
         summary: 'Say something to the agent',
         params: byId,
         body: messageBody,
-        response: { 200: accepted, ...UNKNOWN, ...INVALID },
+        response: { 200: accepted, ...UNKNOWN, ...FULL, ...INVALID },
       },
       handler: async ({ principal, params, body }) => {
         await service.message(principal, params.id, {
@@ -155,7 +159,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
 
 /** One more than wanted is asked for: it says whether there are more. So does a page that ended by its bytes. */
 async function readPage(
-  service: ConversationService,
+  service: Conversations,
   principal: Principal,
   id: string,
   range: EventRange,
@@ -171,7 +175,7 @@ async function readPage(
 }
 
 async function* trajectoryText(
-  service: ConversationService,
+  service: Conversations,
   principal: Principal,
   id: string,
 ): AsyncGenerator<string> {

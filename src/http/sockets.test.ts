@@ -8,6 +8,8 @@ import { type TestServer, startHttp } from '../../test/support/http.ts';
 import { MemoryConversation } from '../../test/support/memory-conversation.ts';
 import { agentMessage, stateChanged, userMessage } from '../events/build.ts';
 import { LiveSockets } from '../live/socketio.ts';
+import { WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
+import { eventRoutes } from './events.ts';
 import { loginRoutes } from './login.ts';
 import { socketRoutes } from './sockets.ts';
 
@@ -26,12 +28,18 @@ describe('Socket.IO', () => {
         onError: (error) => assert.ifError(error),
         times: { check: CHECK_MS },
       });
-      return [loginRoutes(auth), socketRoutes({ auth, service: conversation.service, sockets })];
+      const { service, subscriptions } = conversation;
+      return [
+        loginRoutes(auth),
+        socketRoutes({ auth, service, sockets }),
+        eventRoutes({ service, subscriptions, stillAllowed: () => Promise.resolve(true) }),
+      ];
     });
     conversation.append(stateChanged('loading'), userMessage('hi'), agentMessage('hello'));
   });
   beforeEach(() => {
     conversation.status = 'RUNNING';
+    conversation.queued = false;
     conversation.started = 0;
   });
   after(async () => {
@@ -96,6 +104,21 @@ describe('Socket.IO', () => {
     assert.equal(said[0]?.message, 'do it');
     assert.match(said[1]?.message ?? '', /action must be "message" or "change_agent_state"/);
     assert.deepEqual([said[1]?.error, said[2]?.error], [true, true]);
+  });
+
+  it('tells who comes that the conversation waits for its turn', async () => {
+    conversation.queued = true;
+    const status = await happens(come({ ...withKey(), latest_event_id: '1' }), 'oh_event');
+    assert.deepEqual(status, WAITS_FOR_ITS_TURN);
+    const stream = await fetch(`${http.url}/api/conversations/one/events/stream?start_id=1`, {
+      headers: { 'x-session-api-key': http.key },
+    });
+    let text = '';
+    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes('id: 2')) break;
+    }
+    assert.ok(text.includes(`event: status\ndata: ${JSON.stringify(WAITS_FOR_ITS_TURN)}\n\n`), text);
   });
 
   it('starts a stopped conversation for who comes, but not for who saw it stop', async () => {

@@ -73,8 +73,10 @@ export function socketRoutes({ auth, service, sockets }: SocketRoutesOptions): R
     const visitorOf = async (request: FastifyRequest, id: string): Promise<Visitor> => {
       const { principal } = request;
       const seen = seenOf(queryOf(request, 'latest_event_id'));
+      const { queued } = await service.get(principal, id);
       return {
         conversation: await service.keyOf(principal, id),
+        waits: queued,
         seen,
         end: () => endOf(service, principal, id, seen),
         // Who saw it stop and lost its connection since does not start it again.

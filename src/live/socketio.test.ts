@@ -30,6 +30,7 @@ async function serving(t: TestContext, times: Partial<SocketTimes> = {}) {
     return {
       conversation: 1,
       seen,
+      waits: url.searchParams.has('waits'),
       end: () =>
         endOfLog(({ to = 1e9, limit }) => {
           const page = conversation.stored.filter(({ id }) => id <= to).toReversed();

@@ -6,7 +6,7 @@ import { Server, type Socket } from 'socket.io';
 import { LARGE_BODY } from '../contract/conversations.ts';
 import { every } from '../every.ts';
 import { type LogEnd, eventPacket, feed } from './socket-feed.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import { type Subscriptions, WAITS_FOR_ITS_TURN } from './subscriptions.ts';
 
 /** Somebody who may follow a conversation, and what it is to them. */
 export interface Visitor {
@@ -14,6 +14,8 @@ export interface Visitor {
   conversation: number;
   /** The id of the last event the client has seen; -1 for none. */
   seen: number;
+  /** Whether it waits for its turn now. */
+  waits: boolean;
   /** Where the log ends as the client comes. */
   end: () => Promise<LogEnd>;
   /** Starts the conversation if it has to be. Gives what is to be told instead, if it can't. */
@@ -141,6 +143,7 @@ export class LiveSockets {
     const subscription = this.#options.subscriptions.subscribe(visitor.conversation, from);
     socket.once('disconnect', () => subscription.close());
     if (!socket.connected) return subscription.close();
+    if (visitor.waits) subscription.tell(WAITS_FOR_ITS_TURN);
     const refused = visitor.join(end).then((why) => why !== null && tell(connection, why));
     refused.catch(this.#options.onError);
     try {

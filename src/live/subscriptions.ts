@@ -9,6 +9,14 @@ export interface StatusUpdate {
   conversation_title?: string;
 }
 
+/** Told when a conversation begins to wait for its turn, and to who comes while it does. V0 has no such status. */
+export const WAITS_FOR_ITS_TURN: StatusUpdate = {
+  status_update: true,
+  type: 'info',
+  id: 'STATUS$QUEUED',
+  message: 'Waiting for its turn: as many conversations are at work as may be at once',
+};
+
 export type Item = { kind: 'event'; event: StoredEvent } | { kind: 'status'; status: StatusUpdate };
 
 /** Events handed on without reading the log wait here; a subscriber that has more waiting reads the log instead. */

@@ -54,6 +54,26 @@ test('a hint twice is one drive, a hint during a drive is one more afterwards', 
   assert.deepEqual(begun, [1, 2, 1]);
 });
 
+test('who has to wait for a turn is told so, once for each wait', async () => {
+  const { begun, drive, end } = drives();
+  const told: number[] = [];
+  const queue = new InProcessQueue(drive, { perUser: 1, total: 2 }, (key) => told.push(key));
+  queue.offer({ key: 1, userId: 'a' });
+  queue.offer({ key: 2, userId: 'a' });
+  queue.offer({ key: 2, userId: 'a' });
+  queue.offer({ key: 3, userId: 'b' });
+  assert.deepEqual([begun, told], [[1, 3], [2]]);
+  queue.offer({ key: 1, userId: 'a' });
+  await end(1);
+  assert.deepEqual(
+    [begun, told],
+    [
+      [1, 3, 2],
+      [2, 1],
+    ],
+  );
+});
+
 test('closing waits for what is driven and hands out nothing more', async () => {
   const { begun, drive, end } = drives();
   const queue = new InProcessQueue(drive, { perUser: 1, total: 1 });

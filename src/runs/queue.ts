@@ -23,16 +23,25 @@ export interface RunLimits {
 export class InProcessQueue implements RunQueue {
   readonly #drive: (key: number) => Promise<void>;
   readonly #limits: RunLimits;
+  readonly #waits: (key: number) => void;
   /** Users in the order of their turn, each with the keys that wait, oldest first. */
   readonly #waiting = new Map<string, Set<number>>();
   readonly #running = new Map<number, { userId: string; again: boolean; done: Promise<void> }>();
   readonly #runningOf = new Map<string, number>();
   #closed = false;
 
-  /** @param drive never rejects */
-  constructor(drive: (key: number) => Promise<void>, limits: RunLimits) {
+  /**
+   * @param drive never rejects
+   * @param waits told of each that gets into the line and is not handed out at once
+   */
+  constructor(
+    drive: (key: number) => Promise<void>,
+    limits: RunLimits,
+    waits: (key: number) => void = () => {},
+  ) {
     this.#drive = drive;
     this.#limits = limits;
+    this.#waits = waits;
   }
 
   offer({ key, userId }: Hint): void {
@@ -42,10 +51,11 @@ export class InProcessQueue implements RunQueue {
       running.again = true;
       return;
     }
-    const keys = this.#waiting.get(userId);
-    if (keys) keys.add(key);
-    else this.#waiting.set(userId, new Set([key]));
+    const keys = this.#waiting.get(userId) ?? new Set();
+    if (keys.has(key)) return;
+    this.#waiting.set(userId, keys.add(key));
     this.#handOut();
+    if (keys.has(key)) this.#waits(key);
   }
 
   /** How many wait for their turn. */

@@ -10,7 +10,7 @@ import { ConversationService } from '../../src/conversations/service.ts';
 import { ServiceError } from '../../src/errors.ts';
 import { stateChanged, userMessage } from '../../src/events/build.ts';
 import type { Event } from '../../src/events/event.ts';
-import { Subscriptions } from '../../src/live/subscriptions.ts';
+import { Subscriptions, WAITS_FOR_ITS_TURN } from '../../src/live/subscriptions.ts';
 import { Driver } from '../../src/runs/driver.ts';
 import { InProcessQueue } from '../../src/runs/queue.ts';
 import { Sandboxes } from '../../src/runs/sandboxes.ts';
@@ -134,7 +134,11 @@ export async function startConversations(
       timeouts: { modelMs: 60_000, runMs: 3_600_000 },
     }),
   });
-  const queue = new InProcessQueue((key) => driver.drive(key), options.limits ?? { perUser: 10, total: 100 });
+  const queue = new InProcessQueue(
+    (key) => driver.drive(key),
+    options.limits ?? { perUser: 10, total: 100 },
+    (key) => subscriptions.notify(key, WAITS_FOR_ITS_TURN),
+  );
   const sweep = new Sweep({ read, transact, queue, drives: (key) => driver.drives(key) });
   const service = new ConversationService({
     read,

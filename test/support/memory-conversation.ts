@@ -9,6 +9,7 @@ import { userMessage } from '../../src/events/build.ts';
 export class MemoryConversation {
   readonly stored: StoredEvent[] = [];
   status: ConversationView['status'] = 'RUNNING';
+  queued = false;
   started = 0;
   readonly asked: string[] = [];
   readonly subscriptions = new Subscriptions((_, { from, limit, maxBytes }) => {
@@ -37,7 +38,7 @@ export class MemoryConversation {
     'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState'
   > = {
     keyOf: (_, id) => (id === 'one' ? Promise.resolve(1) : Promise.reject(conversationNotFound(id))),
-    get: () => Promise.resolve({ status: this.status } as ConversationView),
+    get: () => Promise.resolve({ status: this.status, queued: this.queued } as ConversationView),
     events: (_, _id, { from, to = Number.POSITIVE_INFINITY, limit, reverse }) => {
       const all = this.stored.filter(({ id }) => id >= from && id <= to);
       return Promise.resolve((reverse ? all.toReversed() : all).slice(0, limit));
