@@ -1,7 +1,7 @@
 import { deadlinesOf } from '../model/deadline.ts';
 import { contextWindow } from '../model/price.ts';
 import { modelStepWithRetries, type Retries } from '../model/retries.ts';
-import type { ModelOutcome } from '../model/step.ts';
+import type { ModelOutcome } from '../model/answer.ts';
 import type { ModelContext } from './context.ts';
 import type { Unit } from './history.ts';
 import { toolSet, toolsShown } from './tools/toolbox.ts';

@@ -1,7 +1,8 @@
 import { stateChanged } from '../events/build.ts';
 import type { NewAction, NewEvent } from '../events/event.ts';
-import { openAnalyzer, type Place, type Rating, type SecurityAnalyzer } from '../security/analyzer.ts';
+import type { Place, Rating, SecurityAnalyzer } from '../security/analyzer.ts';
 import { asksUser, awaiting, holding } from '../security/confirmation.ts';
+import { openAnalyzer } from '../security/open-analyzer.ts';
 import type { AgentContext } from './context.ts';
 import type { Recorded } from './record.ts';
 

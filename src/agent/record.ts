@@ -1,6 +1,6 @@
 import { agentMessage, errorObservation, stateChanged } from '../events/build.ts';
 import type { LlmMetrics, NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
-import type { ModelCall, ModelStep } from '../model/step.ts';
+import type { ModelCall, ModelStep } from '../model/answer.ts';
 import { hasEffect } from './tools/carry-out.ts';
 import type { Tool } from './tools/tool.ts';
 

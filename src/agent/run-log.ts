@@ -3,7 +3,7 @@ import { History } from './history.ts';
 import type { Journal } from './journal.ts';
 import { StuckWatch } from './stuck.ts';
 import { EditMemory } from './tools/edit-memory.ts';
-import { TaskMemory } from './tools/task-tracker.ts';
+import { TaskMemory } from './tools/task-memory.ts';
 
 const PAGE = 200;
 

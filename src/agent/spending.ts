@@ -1,6 +1,6 @@
 import type { LlmMetrics } from '../events/event.ts';
 import { contextWindow, priceOf } from '../model/price.ts';
-import type { ModelStep } from '../model/step.ts';
+import type { ModelStep } from '../model/answer.ts';
 import type { ModelContext } from './context.ts';
 
 /** What the conversation has cost, step by step. */

@@ -2,7 +2,8 @@ import type { ModelMessage } from 'ai';
 
 import { observation } from '../events/build.ts';
 import type { LlmMetrics } from '../events/event.ts';
-import { modelStep, type ModelStep } from '../model/step.ts';
+import type { ModelStep } from '../model/answer.ts';
+import { modelStep } from '../model/step.ts';
 import type { ModelContext } from './context.ts';
 import type { History } from './history.ts';
 import { limitReached } from './limits.ts';

@@ -7,7 +7,7 @@ import { parseAudit } from './audit.ts';
 import { parseFeedback } from './feedback.ts';
 import { HELP } from './help.ts';
 import * as keys from './keys.ts';
-import { OPERATIONS } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
 import { parse } from './options.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 import * as users from './users.ts';

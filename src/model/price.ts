@@ -1,7 +1,7 @@
 import { calcPrice, findProvider, type ModelInfo, type PriceCalculation } from '@pydantic/genai-prices';
 
 import { PROVIDERS, routeOf, splitName } from './name.ts';
-import type { ModelUsage } from './step.ts';
+import type { ModelUsage } from './answer.ts';
 
 /** US dollars; null when the price of that model is not known. From a list that comes with the service. */
 export function priceOf(name: string, usage: ModelUsage): number | null {

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 
 import type { ModelFailure } from './failure.ts';
-import { modelStep, type ModelOutcome, type ModelRequest } from './step.ts';
+import type { ModelOutcome } from './answer.ts';
+import { modelStep, type ModelRequest } from './step.ts';
 
 /** How often a call is tried in all. */
 const TRIES = 5;

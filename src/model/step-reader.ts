@@ -1,7 +1,7 @@
 import type { StreamTextResult, ToolSet } from 'ai';
 
 import { failure } from './failure.ts';
-import type { ModelCall, ModelOutcome, ModelUsage } from './step.ts';
+import type { ModelCall, ModelOutcome, ModelUsage } from './answer.ts';
 
 export type Stream = StreamTextResult<ToolSet, Record<string, unknown>, never>['stream'];
 type StreamPart = Stream extends AsyncIterable<infer Part> ? Part : never;

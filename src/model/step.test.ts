@@ -22,7 +22,8 @@ import { startModelServer, type ModelServer } from '../../test/support/model-ser
 import { EgressRefused } from '../egress/policy.ts';
 import { Secret } from '../secrets/secret.ts';
 import { resolveModel } from './resolve.ts';
-import { modelStep, type ModelOutcome, type ModelRequest } from './step.ts';
+import type { ModelOutcome } from './answer.ts';
+import { modelStep, type ModelRequest } from './step.ts';
 
 const KEY = 'sk-test-0123456789abcdef';
 const tools: ToolSet = {

@@ -2,7 +2,7 @@ import { errorObservation } from '../../events/build.ts';
 import type { NewEvent } from '../../events/event.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { EditMemory } from './edit-memory.ts';
-import type { TaskMemory } from './task-tracker.ts';
+import type { TaskMemory } from './task-memory.ts';
 
 /** What actions are carried out with. */
 export interface Bench {

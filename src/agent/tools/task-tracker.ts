@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 import { observation } from '../../events/build.ts';
-import { type ActionEvent, type Event, isObservation, type TaskItem } from '../../events/event.ts';
+import type { ActionEvent, TaskItem } from '../../events/event.ts';
 import type { Result } from './bench.ts';
+import type { TaskMemory } from './task-memory.ts';
 import { defineTool } from './tool.ts';
 
 const task = z.object({
@@ -36,21 +37,6 @@ export const taskTracker = defineTool({
     };
   },
 });
-
-/** The list as the log's last `plan` left it. */
-export class TaskMemory {
-  #tasks: TaskItem[] = [];
-
-  get tasks(): readonly TaskItem[] {
-    return this.#tasks;
-  }
-
-  add(event: Event): void {
-    if (isObservation(event, 'task_tracking') && event.extras.command === 'plan') {
-      this.#tasks = event.extras.task_list;
-    }
-  }
-}
 
 export function trackTasks(action: ActionEvent<'task_tracking'>, memory: TaskMemory): Result {
   const { command } = action.args;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Event, NewAction, NewEvent } from '../../../src/events/event.ts';
 import { carryOut } from '../../../src/agent/tools/carry-out.ts';
 import { EditMemory } from '../../../src/agent/tools/edit-memory.ts';
-import { TaskMemory } from '../../../src/agent/tools/task-tracker.ts';
+import { TaskMemory } from '../../../src/agent/tools/task-memory.ts';
 import type { Tool } from '../../../src/agent/tools/tool.ts';
 import { FakeSandbox } from './fake-sandbox.ts';
 
