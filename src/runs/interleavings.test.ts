@@ -106,6 +106,7 @@ function slowSandboxes(): SandboxProvider {
           await sleep(1);
           return { kind: open ? 'exited' : 'lost', exitCode: 0, output: '', cwd: '/workspace' };
         },
+        launch: () => Promise.reject(new Error('no program is started here')),
         close: async () => {
           open = false;
           await sleep(1);

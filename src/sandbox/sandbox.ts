@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import type { Secret } from '../secrets/secret.ts';
 import type { GitFront } from './gateway/git-front.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
@@ -58,11 +59,44 @@ export interface CommandOutcome {
   reason?: string;
 }
 
+/** A program that runs beside the shell and is spoken to by its standard input and output, as a server of MCP is. */
+export interface ProgramSpec {
+  /** Looked up in the sandbox's PATH. */
+  command: string;
+  args: readonly string[];
+  /** Its variables, beside those of the sandbox itself (PATH, HOME, the proxy). It gets no custom secrets. */
+  env: Readonly<Record<string, Secret>>;
+}
+
+export interface ProgramOptions {
+  /** Called with what it writes. While a promise it gave is open, no more is read. */
+  onOutput: (chunk: Uint8Array) => void | Promise<void>;
+  onErrors: (chunk: Uint8Array) => void;
+}
+
+export interface Program {
+  /** Its standard input. */
+  readonly input: Writable;
+  /**
+   * Resolves when it has ended by itself, was closed, or is gone with its sandbox; never rejects. `exitCode` is 128+n
+   * after signal n, null when it is not known; `lost` says why its sandbox is gone, null when that is there.
+   */
+  readonly ended: Promise<{ exitCode: number | null; lost: string | null }>;
+  /** Ends its input, then it with all below it: INT, TERM, KILL in quick steps. Idempotent. */
+  close(): Promise<void>;
+}
+
 /** A place where commands run, with one persistent shell. Commands of one sandbox may run side by side. */
 export interface Sandbox {
   /** Where the workspace is as its commands see it: `/workspace`; unconfined, the host's own path. */
   readonly root: string;
   exec(command: string, options: ExecOptions): Promise<CommandOutcome>;
+  /**
+   * Starts a program in the directory that the shell starts in; one that cannot be run ends at once. It never outlives
+   * the sandbox.
+   * @throws ServiceError `sandbox_unavailable` when the sandbox is gone
+   */
+  launch(program: ProgramSpec, options: ProgramOptions): Promise<Program>;
   /** The workspace, read and written by the service itself, by descriptor walk. */
   readonly files: WorkspaceFiles;
   /** Resolves when the sandbox is gone for whatever reason; never rejects. */

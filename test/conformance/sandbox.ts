@@ -172,6 +172,88 @@ export function sandboxConformance(name: string, open: () => Promise<SandboxUnde
         assert.equal((await processesSaying(`sleep\0${marker}`)).length, 1);
       }));
 
+    test('a program is spoken to line by line, its errors apart, and leaves the shell as it is', () =>
+      withSandbox(
+        async ({ exec, sandbox }) => {
+          await exec('mkdir -p elsewhere; cd elsewhere; export FROM_SHELL=1');
+          const said = collect();
+          const program = await sandbox.launch(
+            {
+              command: 'bash',
+              args: [
+                '-c',
+                'echo "${OWN-} ${TOKEN-none} ${FROM_SHELL-none} $PWD" >&2; while read -r line; do echo "heard $line"; done; exit 3',
+              ],
+              env: { OWN: new Secret("it's $mine") },
+            },
+            said,
+          );
+          program.input.write('one\n');
+          await said.until('heard one\n');
+          assert.equal((await exec('echo beside; pwd')).output, `beside\n${sandbox.root}/elsewhere\n`);
+          program.input.end('two\n');
+          assert.deepEqual(await program.ended, { exitCode: 3, lost: null });
+          assert.equal(said.text(), 'heard one\nheard two\n');
+          assert.equal(said.errors(), `it's $mine none none ${sandbox.root}\n`);
+          assert.equal((await exec('echo $FROM_SHELL; pwd')).output, `1\n${sandbox.root}/elsewhere\n`);
+        },
+        { env: { TOKEN: new Secret('tell me') } },
+      ));
+
+    test('a program gives megabytes exactly, and no more than is taken', () =>
+      withSandbox(async ({ sandbox }) => {
+        const said = collect();
+        const program = await sandbox.launch(
+          { command: 'bash', args: ['-c', 'head -c 8000000 /dev/zero | tr "\\0" x; echo end >&2'], env: {} },
+          said,
+        );
+        assert.deepEqual(await program.ended, { exitCode: 0, lost: null });
+        assert.equal(said.text(), 'x'.repeat(8_000_000));
+        assert.equal(said.errors(), 'end\n');
+      }));
+
+    test('a program that cannot be run ends at once, and says why', () =>
+      withSandbox(async ({ sandbox, exec }) => {
+        const said = collect();
+        const program = await sandbox.launch({ command: 'no-such-program', args: [], env: {} }, said);
+        assert.deepEqual(await program.ended, { exitCode: 127, lost: null });
+        assert.match(said.errors(), /no-such-program/);
+        assert.equal((await exec('echo on')).output, 'on\n');
+      }));
+
+    test('a program that is closed goes with all below it, even when it does not want to', () =>
+      withSandbox(async ({ sandbox, marker, exec }) => {
+        const said = collect();
+        const program = await sandbox.launch(
+          {
+            command: 'bash',
+            args: [
+              '-c',
+              `trap '' INT TERM; sleep ${marker} & setsid sleep ${marker} & echo up; sleep ${marker}`,
+            ],
+            env: {},
+          },
+          said,
+        );
+        await said.until('up\n');
+        await program.close();
+        assert.deepEqual(await program.ended, { exitCode: 137, lost: null });
+        await untilNoneSays(marker);
+        assert.equal((await exec('echo on')).output, 'on\n');
+      }));
+
+    test('a program ends with its sandbox, and none starts in one that is gone', () =>
+      withSandbox(async ({ sandbox, marker }) => {
+        const said = collect();
+        const spec = { command: 'bash', args: ['-c', `echo up; sleep ${marker}; true`], env: {} };
+        const program = await sandbox.launch(spec, said);
+        await said.until('up\n');
+        await sandbox.close();
+        assert.notEqual((await program.ended).lost, null);
+        await untilNoneSays(marker);
+        await assert.rejects(sandbox.launch(spec, said), { code: 'sandbox_unavailable' });
+      }));
+
     test('two commands run at once', () =>
       withSandbox(async ({ exec }) => {
         const waiting = exec('until [ -e flag ]; do sleep 0.01; done; echo seen');
@@ -331,6 +413,26 @@ class Inside {
   close(): Promise<void> {
     return this.#sandbox.close();
   }
+}
+
+/** Takes what a program says. */
+function collect() {
+  let [output, errors] = ['', ''];
+  let heard = (): void => {};
+  return {
+    onOutput(chunk: Uint8Array): void {
+      output += Buffer.from(chunk).toString();
+      heard();
+    },
+    onErrors(chunk: Uint8Array): void {
+      errors += Buffer.from(chunk).toString();
+    },
+    text: () => output,
+    errors: () => errors,
+    async until(text: string): Promise<void> {
+      while (!output.includes(text)) await new Promise<void>((resolve) => (heard = resolve));
+    },
+  };
 }
 
 /** Ids of the host's living processes, those in sandboxes too, whose arguments (each ends with NUL) hold `text`. */

@@ -1,4 +1,11 @@
-import type { CommandOutcome, ExecOptions, Sandbox } from '../sandbox.ts';
+import type {
+  CommandOutcome,
+  ExecOptions,
+  Program,
+  ProgramOptions,
+  ProgramSpec,
+  Sandbox,
+} from '../sandbox.ts';
 import type { Shell } from '../shell/shell.ts';
 import type { WorkspaceFiles } from '../workspace-files.ts';
 import type { Confined } from './confined.ts';
@@ -35,6 +42,10 @@ export class BubblewrapSandbox implements Sandbox {
     // The shell knows only that it is gone. Which limit was exceeded, the one who ended it knows.
     await this.ended;
     return this.#confined.cause === null ? outcome : { ...outcome, reason: this.#confined.cause };
+  }
+
+  launch(program: ProgramSpec, options: ProgramOptions): Promise<Program> {
+    return this.#shell.launch(program, options);
   }
 
   async close(): Promise<void> {

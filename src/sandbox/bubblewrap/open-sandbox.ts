@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import type { Sandbox, SandboxSpec } from '../sandbox.ts';
 import { prepareRunDirectory } from '../shell/run-directory.ts';
+import { withoutSecrets } from '../shell/program.ts';
 import { Shell } from '../shell/shell.ts';
 import { openWorkspaceFiles } from '../workspace/workspace.ts';
 import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
@@ -90,6 +91,7 @@ async function start(
     processes: ground.keeper.kinds.processes === 'rlimit' ? limits.processes : null,
     fileBytes: limits.diskBytes,
     gatewaySocket: GATEWAY_INSIDE,
+    hidden: withoutSecrets(environment({ toolPaths, withCa, secrets: {} }), spec.env),
     workdir: spec.workdir,
     signal,
   });

@@ -17,7 +17,12 @@ printf 'warm %s %s\n' "$__parley_n" "$$" >&4
 exec 4>&-
 
 # First line: "-" or "i" (input lies in N.in), size of the command. Nothing at all: not needed any more.
+# "p": a program beside the shell, up to a NUL; what follows is its input. It takes no state and leaves none.
 IFS=' ' read -r __parley_i __parley_l || exit 0
+if [[ $__parley_i == p ]]; then
+  IFS= read -r -d '' __parley_c
+  return 0
+fi
 if ((__parley_l > 4096)); then
   # read takes one byte at a time from a pipe.
   __parley_c=$(cat && printf x)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { openFifo } from './fifo.ts';
 import { MarkScanner } from './mark.ts';
 import type { Mark } from './mark.ts';
@@ -21,16 +22,23 @@ export class Runner {
   readonly #warm = Promise.withResolvers<boolean>();
   readonly #ended = Promise.withResolvers<Mark | null>();
   readonly #drained = Promise.withResolvers<void>();
+  readonly #errorsRead = Promise.withResolvers<void>();
+  readonly #forProgram: boolean;
   #opening: Promise<void> | null = null;
   #output: Socket | null = null;
+  #errors: Socket | null = null;
   #command: Socket | null = null;
   #sink: Sink | null = null;
+  #errorSink: Sink | null = null;
   #over = false;
   #pid: number | null = null;
 
-  constructor(number: number, directory: ExchangeDirectory) {
+  /** @param forProgram it is for a program beside the shell, and not for a command */
+  constructor(number: number, directory: ExchangeDirectory, forProgram: boolean) {
     this.number = number;
     this.#directory = directory;
+    this.#forProgram = forProgram;
+    if (!forProgram) this.#errorsRead.resolve();
   }
 
   /** True once it can take a command, false when it ended before that. */
@@ -46,6 +54,11 @@ export class Runner {
   /** Nothing can write to its output any more. */
   get drained(): Promise<void> {
     return this.#drained.promise;
+  }
+
+  /** All that it wrote to its standard error was given; for commands always so, as it comes with their output. */
+  get errorsRead(): Promise<void> {
+    return this.#errorsRead.promise;
   }
 
   /** It runs a command, whose output someone waits for. */
@@ -88,11 +101,24 @@ export class Runner {
     to.write(bytes, () => to.destroy());
   }
 
+  /** Begins a program; what it reads is what is written to the stream this gives, until that is ended. */
+  begin(program: string, output: Sink, errors: Sink): Writable {
+    const to = this.#command;
+    if (!to) throw new Error('the runner is not open');
+    this.#sink = output;
+    this.#errorSink = errors;
+    to.write('p 0\n');
+    to.write(`${program}\0`);
+    return to;
+  }
+
   /** Lets go of everything, whatever it still does. Resolves when no file is open any more. */
   async abandon(): Promise<void> {
     await this.#opening?.catch(() => {});
     this.#command?.destroy();
     this.#output?.destroy();
+    this.#errors?.destroy();
+    this.#errorsRead.resolve();
     this.#finish(null);
     this.#drained.resolve();
   }
@@ -103,11 +129,20 @@ export class Runner {
     output.on('data', (chunk: Buffer) => this.#read(chunk));
     output.on('error', () => output.destroy());
     output.on('close', () => this.#closed());
+    if (this.#forProgram) await this.#openErrors();
     const command = await openFifo(this.#directory.path(`${this.number}.go`), 'write');
     command.on('error', () => command.destroy());
     // When its output has ended meanwhile, it is forgotten already, and nobody else would close this.
     if (this.#over) command.destroy();
     else this.#command = command;
+  }
+
+  async #openErrors(): Promise<void> {
+    const errors = await openFifo(this.#directory.path(`${this.number}.err`), 'read');
+    this.#errors = errors;
+    errors.on('data', (chunk: Buffer) => void this.#errorSink?.(chunk));
+    errors.on('error', () => errors.destroy());
+    errors.on('close', () => this.#errorsRead.resolve());
   }
 
   #read(chunk: Buffer): void {

@@ -31,14 +31,14 @@ export class Runners {
     if (!this.#closed) this.#spare ??= this.#prepare();
   }
 
-  /** A warm runner; null when the shell is gone. */
-  async take(): Promise<Runner | null> {
+  /** A warm runner, for a command or a program beside the shell; null when the shell is gone. */
+  async take(what: 'command' | 'program' = 'command'): Promise<Runner | null> {
     // Left-over processes that take every place would otherwise let each command wait to its time-out.
     const timer = setTimeout(() => this.#onBroken(NO_PROCESS), LONGEST_PREPARATION_MS);
     try {
       for (let tries = 0; tries < MOST_TRIES && !this.#closed; tries += 1) {
-        const runner = this.#spare ?? this.#prepare();
-        this.#spare = null;
+        const runner = what === 'program' ? this.#prepare(what) : (this.#spare ?? this.#prepare());
+        if (what === 'command') this.#spare = null;
         if ((await runner.warm) && !runner.over) return runner;
         void runner.abandon();
       }
@@ -79,12 +79,12 @@ export class Runners {
     await Promise.all([...this.#all.values()].map((runner) => runner.abandon()));
   }
 
-  #prepare(): Runner {
+  #prepare(what: 'command' | 'program' = 'command'): Runner {
     this.#lastNumber += 1;
-    const runner = new Runner(this.#lastNumber, this.#exchange);
+    const runner = new Runner(this.#lastNumber, this.#exchange, what === 'program');
     this.#all.set(runner.number, runner);
     void this.#forgetOnceDrained(runner);
-    this.#send(`warm ${runner.number} ${runner.nonce}`);
+    this.#send(`${what === 'program' ? 'prog' : 'warm'} ${runner.number} ${runner.nonce}`);
     return runner;
   }
 

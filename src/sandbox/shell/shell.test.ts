@@ -68,6 +68,7 @@ async function open(place: Place) {
     processes: null,
     fileBytes: null,
     gatewaySocket: null,
+    hidden: {},
     workdir: place.workdir,
     signal: AbortSignal.timeout(20_000),
   });
@@ -296,6 +297,7 @@ test('a start that is given up leaves nothing', async (t) => {
     processes: null,
     fileBytes: null,
     gatewaySocket: null,
+    hidden: {},
     workdir: place.workdir,
     signal: stop.signal,
   });

@@ -2,13 +2,15 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../errors.ts';
 import { CappedOutput } from '../output.ts';
-import type { CommandOutcome, ExecOptions } from '../sandbox.ts';
+import type { CommandOutcome, ExecOptions, Program, ProgramOptions, ProgramSpec } from '../sandbox.ts';
 import { Channel } from './channel.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Ladder } from './ladder.ts';
 import type { SignalName } from './ladder.ts';
+import { commandOf, RunningProgram } from './program.ts';
 import { ExchangeDirectory } from './run-directory.ts';
 import type { Owner } from './run-directory.ts';
+import type { Mark } from './mark.ts';
 import type { Runner, Sink } from './runner.ts';
 import { Runners } from './runners.ts';
 
@@ -34,6 +36,8 @@ export interface ShellOptions {
   fileBytes: number | null;
   /** Socket of the gateway as seen inside, which the supervisor relays to 127.0.0.1:3128; null: no relay. */
   gatewaySocket: string | null;
+  /** What the names of the user's secrets stand for in programs beside the shell, which get none; null: for nothing. */
+  hidden: Readonly<Record<string, string | null>>;
   /** Where the first command stands, as seen inside; while it does not exist: where the process was started. */
   workdir: string;
   /** Gives up the start. */
@@ -42,6 +46,7 @@ export interface ShellOptions {
 
 const START_MS = 15_000;
 const END_MS = 2000;
+const LAST_WORDS_MS = 200;
 
 /**
  * A shell that persists, though each command has a bash of its own: directory, variables, functions, aliases, shell
@@ -59,6 +64,7 @@ export class Shell {
   readonly #losing = Promise.withResolvers<void>();
   readonly #lost = Promise.withResolvers<{ reason: string }>();
   readonly #onSignalled = new Map<string, () => void>();
+  readonly #hidden: ShellOptions['hidden'];
   #lostReason: string | null = null;
   #cwd: string;
 
@@ -66,6 +72,7 @@ export class Shell {
     this.#process = options.process;
     this.#exchange = exchange;
     this.#cwd = options.workdir;
+    this.#hidden = options.hidden;
     const broken = (reason: string): void => this.#lose(reason);
     this.#channel = new Channel(options.process, (words) => this.#heard(words), broken);
     const send = (line: string): void => this.#channel.send(line);
@@ -120,6 +127,21 @@ export class Shell {
     }
   }
 
+  /** {@link Sandbox.launch} */
+  async launch(program: ProgramSpec, { onOutput, onErrors }: ProgramOptions): Promise<Program> {
+    const command = commandOf(program, this.#hidden);
+    if (command.includes('\0')) throw new TypeError('The program, or a variable of it, has a NUL character.');
+    const runner = this.#lostReason === null ? await this.#runners.take('program') : null;
+    if (!runner) {
+      const { reason } = await this.lost;
+      throw new ServiceError('sandbox_unavailable', `The sandbox ended: ${reason}`);
+    }
+    const stop = new AbortController();
+    const ladder = new Ladder(stop.signal, (name) => this.#kill(runner, name));
+    const input = runner.begin(command, onOutput, onErrors);
+    return new RunningProgram(input, this.#attend(runner, ladder), stop);
+  }
+
   /** Kills the sandbox. What the shell keeps for the next one is on disk already. Idempotent. */
   async close(): Promise<void> {
     this.#lose('it was closed');
@@ -134,20 +156,43 @@ export class Shell {
     };
     ladder.begin(options.timeoutMs);
     await runner.run(command, options.input, take).catch(() => this.#lose('its shell was tampered with'));
+    const end = await this.#untilEnded(runner, ladder);
+    if (end === 'lost') return this.#lostOutcome(output);
+    if (end === null) await this.#lookWhetherLost();
+    if (end === null && this.#lostReason !== null) return this.#lostOutcome(output);
+    if (end?.cwd) this.#cwd = end.cwd;
+    return this.#outcome(ladder.cause ?? 'exited', end?.exitCode ?? -1, output.text());
+  }
+
+  async #untilEnded(runner: Runner, ladder: Ladder): Promise<Mark | null | 'lost'> {
     const end = await Promise.race([
       runner.ended,
       ladder.exhausted,
       this.#losing.promise.then(() => 'lost' as const),
     ]);
     if (end === 'unstoppable') this.#lose('a command outlived every signal');
-    if (end === 'unstoppable' || end === 'lost') return this.#lostOutcome(output);
+    if (end === 'unstoppable' || end === 'lost') return 'lost';
     if (ladder.cause !== null) await this.#sweep(runner);
     this.#runners.release(runner);
-    // No mark: its shell was killed from inside. Whether the sandbox was killed too is about to be known.
-    if (end === null) await Promise.race([this.#heartbeat.answer(), this.#losing.promise]);
-    if (end === null && this.#lostReason !== null) return this.#lostOutcome(output);
-    if (end?.cwd) this.#cwd = end.cwd;
-    return this.#outcome(ladder.cause ?? 'exited', end?.exitCode ?? -1, output.text());
+    return end;
+  }
+
+  /** No mark: its shell was killed from inside. Whether the sandbox was killed too is about to be known. */
+  async #lookWhetherLost(): Promise<void> {
+    this.#heartbeat.begin();
+    await Promise.race([this.#heartbeat.answer(), this.#losing.promise]);
+    this.#heartbeat.end();
+  }
+
+  async #attend(runner: Runner, ladder: Ladder): Program['ended'] {
+    const end = await this.#untilEnded(runner, ladder);
+    ladder.cancel();
+    if (end === null) await this.#lookWhetherLost();
+    if (end === 'lost' || this.#lostReason !== null)
+      return { exitCode: null, lost: (await this.lost).reason };
+    // Its last words may still be on their way; what it left in the background may never be silent.
+    await Promise.race([runner.errorsRead, delay(LAST_WORDS_MS, undefined, { ref: false })]);
+    return { exitCode: end?.exitCode ?? null, lost: null };
   }
 
   /** Kills what of a stopped command is left when its shell has ended: background jobs ignore INT. */

@@ -25,19 +25,21 @@ if [[ -n $gateway ]]; then
 fi
 
 # Makes the FIFOs of runner $1, waits for its end, makes its state the shell's, writes the end mark with nonce $2.
+# With $3 it is for a program beside the shell, whose errors have a FIFO of their own: what it says is a protocol.
 prepare() {
   trap : TERM INT HUP QUIT USR1 USR2 ALRM
   exec 3<&-
   # Gone, or replaced by a command: only a real directory will do. Another runner may be making it too, so none is removed.
   [[ -d $state && ! -L $state ]] || { rm -f -- "$state"; mkdir -p -m 700 -- "$state"; }
-  mkfifo -m 600 -- "$run/x/$1.out" "$run/x/$1.go" || { printf 'fail %s\n' "$1" >&4 && exit; }
+  mkfifo -m 600 -- "$run/x/$1.out" "$run/x/$1.go" ${3:+"$run/x/$1.err"} || { printf 'fail %s\n' "$1" >&4 && exit; }
   printf 'made %s\n' "$1" >&4
   exec 5>"$run/x/$1.out"
+  if [[ -n $3 ]]; then exec 6>"$run/x/$1.err"; else exec 6>&5; fi
   setsid bash --norc --noprofile \
     -c '. "$1/lib/pre.sh"; eval "$__parley_c"; __parley_rc=$?; . "$__parley_r/lib/save.sh"' bash "$run" "$state" "$1" "$workdir" \
-    <"$run/x/$1.go" >&5 2>&5 5>&-
+    <"$run/x/$1.go" >&5 2>&6 5>&- 6>&-
   local code=$? cwd= at=$run/x/$1.at
-  exec 4>&-
+  exec 4>&- 6>&-
   [[ -f $run/x/$1.cwd ]] && mv -fT -- "$state/new.$1" "$state/shell" && at=$run/x/$1.cwd
   # 1000 characters are at most 4000 bytes: the mark stays below PIPE_BUF, so no other writer can split it.
   [[ -f $at ]] && IFS= read -r -d '' -n 1001 cwd <"$at"
@@ -68,6 +70,9 @@ while :; do
   case $op in
     warm) # warm N NONCE
       prepare "$n" "$arg" &
+      ;;
+    prog) # prog N NONCE
+      prepare "$n" "$arg" errors &
       ;;
     sig) # sig PID SIGNAL: the group, and what has left the group but still hangs below it
       below=()

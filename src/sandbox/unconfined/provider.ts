@@ -7,6 +7,7 @@ import type { BubblewrapOptions } from '../bubblewrap/options.ts';
 import { PROXY_INSIDE } from '../gateway/git-front.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandbox.ts';
 import { prepareRunDirectory } from '../shell/run-directory.ts';
+import { withoutSecrets } from '../shell/program.ts';
 import { Shell } from '../shell/shell.ts';
 import { unavailable } from '../unavailable.ts';
 import { openWorkspaceFiles } from '../workspace/workspace.ts';
@@ -111,6 +112,7 @@ async function openSandbox(
   const caBundle =
     options.caFile === null ? null : await writeBundle(join(directory, 'ca.pem'), options.caFile);
   const toolPaths = options.extraReadOnlyPaths.flatMap((path) => [join(path, 'shims'), join(path, 'bin')]);
+  const ways = { proxy, gitConfig: config, caBundle, toolPaths };
   const run = join(directory, 'agent');
   await prepareRunDirectory(run, null);
   const shell = await Shell.start({
@@ -118,11 +120,12 @@ async function openSandbox(
     owner: null,
     process: startProcess(['bash', '--norc', '--noprofile', join(run, 'lib', 'supervisor.sh')], {
       cwd: workspace,
-      env: environment(spec, { proxy, gitConfig: config, caBundle, toolPaths }),
+      env: environment(spec, ways),
     }),
     processes: null,
     fileBytes: null,
     gatewaySocket: null,
+    hidden: withoutSecrets(environment({ ...spec, env: {} }, ways), spec.env),
     workdir: onHost(spec.workdir, workspace),
     signal,
   });
@@ -141,6 +144,7 @@ async function openSandbox(
     files,
     ended,
     exec: (command, execOptions) => shell.exec(command, execOptions),
+    launch: (program, programOptions) => shell.launch(program, programOptions),
     async close() {
       await shell.close();
       await ended;

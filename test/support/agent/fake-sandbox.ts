@@ -1,4 +1,4 @@
-import type { CommandOutcome, ExecOptions, Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { CommandOutcome, ExecOptions, Program, Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { FileResult, WorkspaceFiles } from '../../../src/sandbox/workspace-files.ts';
 
 type Entry = { name: string; kind: 'file' | 'directory' | 'other' };
@@ -72,6 +72,10 @@ export class FakeSandbox implements Sandbox {
     this.options.push(options);
     const outcome = await this.exec_(command, options);
     return { kind: 'exited', exitCode: 0, output: '', cwd: '/workspace', ...outcome };
+  }
+
+  launch(): Promise<Program> {
+    return Promise.reject(new Error('no program is started here'));
   }
 
   async close(): Promise<void> {}
