@@ -59,6 +59,10 @@ async function failureOf(answer: Answer, more: Partial<ModelRequest> = {}) {
   return outcome.failure;
 }
 
+function kindOf(outcome: ModelOutcome) {
+  return outcome.ok ? 'an answer' : outcome.failure.kind;
+}
+
 test('gives the text, piece by piece and whole, with its usage', async () => {
   const pieces: string[] = [];
   const answer = say('Grüße, Welt 👋 und alle', { usage: { prompt: 50, completion: 7, cached: 40 } });
@@ -325,11 +329,23 @@ test('never tells the key, and of what the provider says only the beginning', as
   assert.ok(failure.message.length < 500);
 });
 
-test('a model that is silent, before or within its answer, is given up', async () => {
-  const deadlines = { idle: 100, total: 60_000 };
-  assert.equal((await failureOf(silence(), { deadlines })).kind, 'unavailable');
-  assert.equal((await failureOf(stall(3), { deadlines })).kind, 'interrupted');
-  assert.equal((await failureOf(stall(3), { deadlines: { idle: 60_000, total: 100 } })).kind, 'interrupted');
+test('a model that is silent, before or within its answer, is given up', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await using server = await startModelServer([silence(), stall(3), stall(3)]);
+  const unanswered = modelStep(requestTo(server, { deadlines: { idle: 100, total: 60_000 } }));
+  await server.until((requests) => requests.length === 1);
+  t.mock.timers.tick(100);
+  assert.equal(kindOf(await unanswered), 'unavailable');
+  for (const deadlines of [
+    { idle: 100, total: 60_000 },
+    { idle: 60_000, total: 100 },
+  ]) {
+    const begun = Promise.withResolvers<void>();
+    const broken = modelStep(requestTo(server, { deadlines, onText: () => begun.resolve() }));
+    await begun.promise;
+    t.mock.timers.tick(100);
+    assert.equal(kindOf(await broken), 'interrupted');
+  }
 });
 
 test('an abort rejects with its reason, and lets go of the connection', async () => {
