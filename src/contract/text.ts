@@ -35,12 +35,12 @@ export function secretText(max = 10_000) {
 // oxlint-disable-next-line no-control-regex -- from the first character there is
 const OF_BYTES = /^[\u0000-\u00ff]*$/;
 
-/** A {@link secretText} that is sent in a header: one line. */
+/** A {@link secretText} that is sent in a header: one line. Blanks alone are no secret, but what `""` is. */
 export function secretLine(max = 10_000) {
   return line(max)
     .regex(OF_BYTES, 'must have no characters that a header cannot carry')
     .meta({ format: 'password', writeOnly: true })
-    .transform((value) => new Secret(value));
+    .transform((value) => new Secret(value.trim() === '' ? '' : value));
 }
 
 /** The name of an environment variable. `__proto__` is one too, but not a member that objects can have. */

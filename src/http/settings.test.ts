@@ -175,6 +175,16 @@ describe('/api/settings', () => {
     );
   });
 
+  test('a key of blanks alone is no key', async () => {
+    await post(FULL);
+    assert.deepEqual(await post({ llm_api_key: '   ', search_api_key: ' ', sandbox_api_key: '\u00a0' }), [
+      200,
+      STORED,
+    ]);
+    const { llm_api_key_set, search_api_key_set, sandbox_api_key_set } = await get();
+    assert.deepEqual([llm_api_key_set, search_api_key_set, sandbox_api_key_set], [false, false, false]);
+  });
+
   test('PATCH changes only what it names', async () => {
     await post(FULL);
     assert.deepEqual(await send('PATCH', { language: 'fr', enable_sound_notifications: null }), [
