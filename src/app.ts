@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { openingEvents } from './agent/opening.ts';
 import { runAgent } from './agent/run-agent.ts';
 import { Authenticator } from './auth/authenticator.ts';
-import { ensureSessionKey } from './auth/session-key.ts';
+import { ensureSessionKey, SESSION_KEY_FILE } from './auth/session-key.ts';
 import { OnlyUser } from './auth/only-user.ts';
 import type { App } from './cli/serve.ts';
 import { type Config, isLoopback } from './config.ts';
@@ -55,7 +55,7 @@ import type { Push } from './sandbox/gateway/push.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { sandboxNotice } from './sandbox/notice.ts';
 import { selectSandbox } from './sandbox/select.ts';
-import { openVault } from './secrets/key-file.ts';
+import { KEY_FILE, OLD_KEY_FILE, openToOthers, openVault } from './secrets/key-file.ts';
 import type { Secret } from './secrets/secret.ts';
 import { Redactor } from './secrets/redactor.ts';
 import type { RunSettings } from './settings/run-settings.ts';
@@ -114,6 +114,10 @@ export async function build(
     given: config.sessionApiKey,
     transact,
   });
+  for (const name of [KEY_FILE, OLD_KEY_FILE, SESSION_KEY_FILE]) {
+    const open = openToOthers(join(config.dataDir, name));
+    if (open) log.warn(`${open.detail}. ${open.advice}`);
+  }
   const freeSpace = new FreeSpaceGuard(config.dataDir, config.minFreeSpace);
   const auth = new Authenticator(read.keys, transact, (error) =>
     log.error({ err: error }, 'the last use of keys was not stored'),

@@ -3,7 +3,7 @@ import { constants, existsSync } from 'node:fs';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { UNFINISHED_RESTORE } from '../data-directory.ts';
+import { noDatabase, UNFINISHED_RESTORE } from '../data-directory.ts';
 import { version } from '../observe/version.ts';
 import { keyFits, type KeySource } from '../secrets/key-file.ts';
 import { StartError } from '../start-error.ts';
@@ -11,7 +11,7 @@ import { copyDatabase, inspectDatabase } from '../storage/snapshot.ts';
 import { DATABASE_FILE } from '../storage/storage.ts';
 import { archive } from './archive.ts';
 import { compressionOf } from './compression.ts';
-import { KEY_FILES, NOT_COPIED } from './data-files.ts';
+import { isKeyFile, NOT_COPIED } from './data-files.ts';
 import { FORMAT, type Opening } from './manifest.ts';
 
 export interface BackupOptions {
@@ -76,7 +76,7 @@ async function copyOf(
     copyDatabase(dataDir, path);
   } catch (error) {
     if (hasCode(error, 'ERR_SQLITE_ERROR') && /unable to open/.test(String(error))) {
-      throw new StartError(`There is no database in ${dataDir}. PARLEY_DATA_DIR names the directory.`);
+      throw noDatabase(dataDir);
     }
     throw error;
   }
@@ -102,7 +102,7 @@ async function copyOf(
 
 function isSkipped(path: string, withKey: boolean): boolean {
   if (NOT_COPIED.has(path) || path === UNFINISHED_RESTORE) return true;
-  return !withKey && KEY_FILES.has(path);
+  return !withKey && isKeyFile(path);
 }
 
 function hasCode(error: unknown, code: string): boolean {

@@ -1,4 +1,4 @@
-import { KEY_FILE, OLD_KEY_FILE } from '../secrets/key-file.ts';
+import { KEY_FILE } from '../secrets/key-file.ts';
 import { DATABASE_FILE, LOCK_FILE } from '../storage/storage.ts';
 
 /** What of a data directory is not copied as it lies there: the database is copied by itself, the lock says nothing. */
@@ -10,4 +10,7 @@ export const NOT_COPIED: ReadonlySet<string> = new Set([
   LOCK_FILE,
 ]);
 
-export const KEY_FILES: ReadonlySet<string> = new Set([KEY_FILE, OLD_KEY_FILE]);
+/** Also one that is being made, or that takes the place of another. */
+export function isKeyFile(name: string): boolean {
+  return name === KEY_FILE || name.startsWith(`${KEY_FILE}.`);
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -83,10 +83,13 @@ describe('serve', () => {
     assert.ok(!first.out.includes(key), 'the log has no key');
     for (const line of first.out.trim().split('\n')) assert.doesNotThrow(() => JSON.parse(line));
 
+    chmodSync(join(dataDir, 'secret-key'), 0o644);
     const second = start();
     assert.equal(await status(await urlOf(second), key), 200);
     second.kill('SIGINT');
     assert.equal(await second.exited, 0);
+    assert.match(second.out, /secret-key has mode 644: others can read it\. Call: chmod 600 /);
+    assert.ok(!first.out.includes('has mode'));
     assert.ok(!second.notes.includes(key), 'the key is not shown again');
   });
 

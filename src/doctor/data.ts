@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UNFINISHED_RESTORE } from '../data-directory.ts';
-import { KEY_FILE, keyFits, type KeySource, OLD_KEY_FILE } from '../secrets/key-file.ts';
+import { KEY_FILE, keyFits, type KeySource, OLD_KEY_FILE, openToOthers } from '../secrets/key-file.ts';
 import { type DatabaseFacts, inspectDatabase } from '../storage/snapshot.ts';
 import { DATABASE_FILE } from '../storage/storage.ts';
 import { type Check, fail, ok, warn } from './check.ts';
@@ -134,12 +134,8 @@ export function checkKey(keys: KeySource, facts: DatabaseFacts | null): Check[] 
   }
   if (!keys.given) {
     if (!existsSync(path) && facts === null) return [ok(name, 'none yet: the first start makes one')];
-    const mode = existsSync(path) ? statSync(path).mode & 0o777 : 0;
-    if ((mode & 0o077) !== 0) {
-      checks.push(
-        fail(name, `${path} has mode ${mode.toString(8)}: others can read it`, `Call: chmod 600 ${path}`),
-      );
-    }
+    const open = openToOthers(path);
+    if (open) checks.push(fail(name, open.detail, open.advice));
   }
   const fits = facts === null ? null : keyFits(keys, facts.meta);
   const source = keys.given ? 'PARLEY_SECRET_KEY' : path;

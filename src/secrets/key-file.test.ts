@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,6 +65,15 @@ describe('the key of the vault', () => {
     rmSync(path);
     await assert.rejects(open(), /secret-key is gone/);
     assert.deepEqual(readdirSync(dataDir), []);
+  });
+
+  test('that was being made when its maker was killed leaves nothing', async () => {
+    const { pid } = spawnSync('true');
+    for (const left of [pid, process.pid]) writeFileSync(join(dataDir, `${KEY_FILE}.${left}`), 'half a k');
+    const others = [`${KEY_FILE}.${process.ppid}`, `${KEY_FILE}.old`];
+    for (const name of others) writeFileSync(join(dataDir, name), Buffer.alloc(32, 4).toString('base64'));
+    await open();
+    assert.deepEqual(readdirSync(dataDir).toSorted(), [KEY_FILE, ...others].toSorted());
   });
 
   test('survives when the database is made anew', async () => {

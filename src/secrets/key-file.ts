@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StartError } from '../start-error.ts';
 import { Secret } from './secret.ts';
@@ -9,6 +19,9 @@ import { type Binding, type Sealed, Vault, VaultError } from './vault.ts';
 export const KEY_FILE = 'secret-key';
 /** The former key, while what it sealed is sealed anew with the one in {@link KEY_FILE}. */
 export const OLD_KEY_FILE = 'secret-key.old';
+
+/** The key while it is made, named by who makes it. */
+const DRAFT = new RegExp(`^${KEY_FILE}\\.([0-9]+)$`);
 
 const SENTINEL = 'vault-sentinel';
 const SENTINEL_BINDING: Binding = ['meta', '', SENTINEL, ''];
@@ -33,6 +46,7 @@ export interface KeySource {
  * @throws StartError when it is another key, or the key is gone; then nothing was written
  */
 export async function openVault(options: KeySource & { sentinel: SentinelStore }): Promise<Vault> {
+  removeDrafts(options.dataDir);
   const sealed = await options.sentinel.get(SENTINEL);
   const vault = vaultOf(options, sealed === undefined);
   if (sealed === undefined) {
@@ -127,6 +141,34 @@ function makeKeyFile(path: string): string {
   }
   syncDirectory(dirname(path));
   return text;
+}
+
+/** What those left who were killed while they made the key. */
+function removeDrafts(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    const pid = DRAFT.exec(name)?.[1];
+    if (pid !== undefined && !isOther(Number(pid))) rmSync(join(dataDir, name), { force: true });
+  }
+}
+
+/** Whether it is another process. One in a container has the number that the one before it had. */
+function isOther(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Says of a file with a key who besides its owner can get at it, and what to do; null when nobody can. */
+export function openToOthers(path: string): { detail: string; advice: string } | null {
+  const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+  if ((mode & 0o077) === 0) return null;
+  return {
+    detail: `${path} has mode ${mode.toString(8)}: others can read it`,
+    advice: `Call: chmod 600 ${path}`,
+  };
 }
 
 /** A file that was not there, readable by its owner alone, on disk when this returns. */
