@@ -16,14 +16,42 @@ export const UNFINISHED_RESTORE = '.restore';
  * @throws StartError when it cannot be written
  */
 export function prepareDataDirectory(dataDir: string): void {
-  try {
+  explained(dataDir, () => {
     makeDataDirectory(dataDir);
-    // ENOTDIR tells more of a file in its place than what it lacks to be passed through.
-    opendirSync(dataDir).closeSync();
-    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    if (existsSync(join(dataDir, UNFINISHED_RESTORE))) throw unfinished(dataDir);
+    refuseUnusable(dataDir);
     // SQLite gives its other files the mode of this one.
     closeSync(openSync(join(dataDir, DATABASE_FILE), 'a', 0o600));
+  });
+}
+
+/**
+ * Sees that there is a data directory: whoever works on what is stored makes none where the path is wrong.
+ * @throws StartError when there is no database in it, or it cannot be written
+ */
+export function expectDataDirectory(dataDir: string): void {
+  explained(dataDir, () => {
+    if (!existsSync(dataDir)) throw noDatabase(dataDir);
+    refuseUnusable(dataDir);
+    if (!existsSync(join(dataDir, DATABASE_FILE))) throw noDatabase(dataDir);
+  });
+}
+
+export function noDatabase(dataDir: string): StartError {
+  return new StartError(
+    `There is no database in ${dataDir}. PARLEY_DATA_DIR names the directory; the first start of a server makes what is missing.`,
+  );
+}
+
+function refuseUnusable(dataDir: string): void {
+  // ENOTDIR tells more of a file in its place than what it lacks to be passed through.
+  opendirSync(dataDir).closeSync();
+  accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  if (existsSync(join(dataDir, UNFINISHED_RESTORE))) throw unfinished(dataDir);
+}
+
+function explained(dataDir: string, work: () => void): void {
+  try {
+    work();
   } catch (error) {
     if (error instanceof StartError) throw error;
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -46,6 +46,7 @@ const MOST_OF_A_MANIFEST = 1024 * 1024;
  */
 export async function restore({ dataDir, file, keys }: RestoreOptions): Promise<Restored> {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}.`);
+  const isMade = !existsSync(dataDir);
   makeDataDirectory(dataDir);
   await refuseUnlessEmpty(dataDir);
   const lock = lockDataDirectory(dataDir);
@@ -61,6 +62,9 @@ export async function restore({ dataDir, file, keys }: RestoreOptions): Promise<
     return { opening, keyFits: fits };
   } catch (error) {
     await rm(staging, { recursive: true, force: true });
+    // While it is held, so that it is no other's.
+    await rm(join(dataDir, LOCK_FILE), { force: true });
+    if (isMade) await rmdir(dataDir).catch(() => undefined);
     throw error;
   } finally {
     lock.release();

@@ -11,6 +11,7 @@ describe('parley audit', () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'parley-audit-'));
+    await (await openStorage(dataDir)).close();
   });
   afterEach(() => rm(dataDir, { recursive: true }));
 

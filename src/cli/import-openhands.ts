@@ -1,7 +1,7 @@
 import { ensureUser, USER_NAME } from '../auth/keys.ts';
 import { DEFAULT_USER } from '../auth/store.ts';
 import { readConfig } from '../config.ts';
-import { prepareDataDirectory } from '../data-directory.ts';
+import { expectDataDirectory } from '../data-directory.ts';
 import { importOpenHands, type ImportReport } from '../import-openhands/import.ts';
 import { OpenHandsHome } from '../import-openhands/read-home.ts';
 import { openVault } from '../secrets/key-file.ts';
@@ -18,8 +18,8 @@ export function parseImport(args: readonly string[]): Operation {
   if (!USER_NAME.test(values.user)) throw new UsageError(`"${values.user}" is no name of a user.`);
   return async ({ terminal, env }) => {
     const { dataDir, secretKey: given, previousSecretKey: previous } = readConfig(env);
+    expectDataDirectory(dataDir);
     const home = new OpenHandsHome(directory);
-    prepareDataDirectory(dataDir);
     const storage = await openStorage(dataDir);
     try {
       const { read, transact } = storage;

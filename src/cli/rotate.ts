@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readConfig } from '../config.ts';
-import { prepareDataDirectory } from '../data-directory.ts';
+import { expectDataDirectory } from '../data-directory.ts';
 import { keyFits, type KeySource, openVault, sealSentinel, type SentinelStore } from '../secrets/key-file.ts';
 import { changeKeyFile, dropOldKey, type Tell } from '../secrets/rotation.ts';
 import { StartError } from '../start-error.ts';
@@ -25,7 +25,7 @@ export function parseRotate(args: readonly string[]): Operation {
     if (given && from !== null) throw new StartError(`--key-file is of no use here. ${HOW_WITH_A_GIVEN_KEY}`);
     if (given && !previous) throw new StartError(HOW_WITH_A_GIVEN_KEY);
     const tell: Tell = (line) => terminal.note(line);
-    prepareDataDirectory(dataDir);
+    expectDataDirectory(dataDir);
     const lock = lockDataDirectory(dataDir);
     try {
       const { meta } = inspectDatabase(join(dataDir, DATABASE_FILE));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { Authenticator } from '../auth/authenticator.ts';
@@ -10,8 +10,9 @@ import { run } from './run.ts';
 
 describe('the command line', () => {
   let dataDir: string;
-  beforeEach(() => {
+  beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'parley-cli-'));
+    await (await openStorage(dataDir)).close();
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
@@ -73,6 +74,30 @@ describe('the command line', () => {
     assert.equal((await parley('users', 'erase', 'bob', '--yes')).code, 0);
     assert.equal(await verdict(key), 'unknown');
     assert.ok(!(await parley('users', 'list')).out.join().includes('bob'));
+  });
+
+  test('where no server has stored anything nothing is made', async () => {
+    const missing = join(dataDir, 'missing');
+    const empty = join(dataDir, 'empty');
+    mkdirSync(empty);
+    for (const argv of [
+      ['keys', 'create', '--user', 'bob'],
+      ['keys', 'list'],
+      ['users', 'list'],
+      ['audit'],
+      ['secrets', 'rotate'],
+      ['import-openhands', dataDir],
+      ['backup', join(dataDir, 'a.tar')],
+    ]) {
+      for (const place of [missing, empty]) {
+        dataDir = place;
+        const { code, notes } = await parley(...argv);
+        assert.deepEqual([code, notes.includes(`There is no database in ${place}.`)], [1, true], notes);
+      }
+    }
+    dataDir = dirname(missing);
+    assert.equal(existsSync(missing), false);
+    assert.deepEqual(readdirSync(empty), []);
   });
 
   test('what is not understood is said, with exit code 2', async () => {

@@ -1,6 +1,6 @@
 import type { Overrides } from '../config.ts';
 import { readConfig } from '../config.ts';
-import { prepareDataDirectory } from '../data-directory.ts';
+import { expectDataDirectory } from '../data-directory.ts';
 import { StartError } from '../start-error.ts';
 import { type Storage, openStorage } from '../storage/storage.ts';
 import { parseAudit } from './audit.ts';
@@ -77,7 +77,7 @@ async function onStorage(
   env: NodeJS.ProcessEnv | undefined,
 ): Promise<void> {
   const { dataDir } = readConfig(env);
-  prepareDataDirectory(dataDir);
+  expectDataDirectory(dataDir);
   const storage = await openStorage(dataDir);
   try {
     await command(storage, terminal, dataDir);
