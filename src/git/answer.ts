@@ -18,7 +18,9 @@ export type ProviderFailure = { message: string } & (
   | { kind: 'certificate' }
   /** The egress policy forbids the address. */
   | { kind: 'not_allowed' }
-  /** An answer that is too large, or not in the documented shape. */
+  /** A file or an answer that is larger than is read here. */
+  | { kind: 'too_large' }
+  /** An answer that is not in the documented shape. */
   | { kind: 'unexpected' }
   /** The provider has no such thing. */
   | { kind: 'unsupported' }

@@ -52,6 +52,8 @@ export function failureOf(
       return { kind, message: `${host} has an error of its own (${status}): try again later.` };
     case 'rejected':
       return { kind, message: `${name} would not do it for ${what}.${quoted}` };
+    case 'too_large':
+      return { kind, message: `${name} gave more for ${what} than is read here.` };
     case 'unsupported':
       return { kind, message: `${name} has no ${what}.` };
     case 'unexpected':

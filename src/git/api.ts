@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { HIDDEN, type Secret } from '../secrets/secret.ts';
 import type { Answer, ProviderFailure } from './answer.ts';
-import { connectionFailure, statusFailure } from './api-failure.ts';
+import { connectionFailure, failureOf, statusFailure } from './api-failure.ts';
 import type { ApiPath } from './api-path.ts';
 
 /** Milliseconds for all that one question of ours takes. */
@@ -107,19 +107,16 @@ export class Api {
   async #read<T>(response: Response, { shape, what }: Question<T>): Promise<Answer<Told<T>>> {
     const { status, headers } = response;
     const text = await boundedText(response);
-    const unexpected = (problem: string): ProviderFailure => ({
-      kind: 'unexpected',
-      message: `${this.place.name} ${problem} when it was asked for ${what}`,
-    });
     const failure = statusFailure(this.place, { status, headers, text: text ?? '' }, what);
     if (failure) return { ...failure, message: this.#hideToken(failure.message) };
-    if (text === null) return unexpected(`answered with more than ${ANSWER_BYTES / 1024 / 1024} MiB`);
+    if (text === null) return failureOf(this.place, 'too_large', what);
     const parsed = shape.safeParse(parsedJson(text));
     if (parsed.success) return { kind: 'ok', value: { value: parsed.data, headers } };
     const [issue] = parsed.error.issues;
     const where =
       issue && issue.path.length > 0 ? ` (at ${issue.path.map(String).join('.').slice(0, 100)})` : '';
-    return unexpected(`gave an answer of a shape that it does not document${where}`);
+    const message = `${this.place.name} gave an answer of a shape that it does not document${where} when it was asked for ${what}.`;
+    return { kind: 'unexpected', message };
   }
 
   /** A host may answer with what it was sent. */

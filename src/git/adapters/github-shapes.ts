@@ -104,7 +104,7 @@ export const assignedIssues = z.array(
       number: z.int(),
       title: text,
       repository: z.object({ full_name: text }),
-      pull_request: z.unknown(),
+      pull_request: z.unknown().optional(),
     })
     .transform((given) => ({
       isIssue: given.pull_request === undefined,
@@ -214,7 +214,7 @@ export const refsPage = z.object({
             z.object({
               name: text,
               target: z.object({ oid: text, committedDate: text.optional() }).nullable(),
-              branchProtectionRule: z.unknown(),
+              branchProtectionRule: z.object({}).nullable(),
             }),
           ),
         })

@@ -53,7 +53,7 @@ export function github({ base, token, fetch, deadlineMs }: ProviderAccess): GitP
         what: 'repositories',
       });
       // An owner that is not there is an error to GitHub; here nothing was found.
-      if (told.kind === 'rejected') return ok({ items: [], more: false, total: 0 });
+      if (told.kind === 'rejected' && q.includes('user:')) return ok({ items: [], more: false, total: 0 });
       return mapAnswer(told, ({ value, headers }) => ({
         items: value.items,
         more: hasNext(headers),
@@ -94,7 +94,7 @@ export function github({ base, token, fetch, deadlineMs }: ProviderAccess): GitP
       if (Array.isArray(asked.value) || asked.value.type !== 'file')
         return failureOf(api.place, 'not_found', what);
       const { encoding, content } = asked.value;
-      return decodedFile(api.place, path, encoding === 'base64' ? content : undefined, what);
+      return decodedFile(path, encoding === 'base64' ? content : undefined, what);
     },
 
     async folder(repository, path, ref, signal) {

@@ -26,12 +26,15 @@ export interface ProviderServer {
   asked: Asked[];
   /** What it answers from now on to all that it is asked; null for what it answers by itself. */
   answerAll(given: Given | null): void;
+  /** Whether requests get no answer at all. */
+  hang(hangs: boolean): void;
   close(): Promise<void>;
 }
 
 export async function startProviderServer(answer: (asked: Asked) => Given): Promise<ProviderServer> {
   const asked: Asked[] = [];
   let always: Given | null = null;
+  let hanging = false;
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { searchParams } = new URL(incoming.url ?? '/', 'http://provider');
     const one: Asked = {
@@ -42,6 +45,7 @@ export async function startProviderServer(answer: (asked: Asked) => Given): Prom
       body: await readBody(incoming),
     };
     asked.push(one);
+    if (hanging) return;
     const { status = 200, headers, body } = always ?? answer(one);
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
@@ -53,6 +57,9 @@ export async function startProviderServer(answer: (asked: Asked) => Given): Prom
     asked,
     answerAll: (given) => {
       always = given;
+    },
+    hang: (hangs) => {
+      hanging = hangs;
     },
     close: () =>
       new Promise((resolve) => {
