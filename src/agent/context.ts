@@ -1,5 +1,6 @@
 import type { AGENTS, AnalyzerName } from '../contract/settings.ts';
 import type { AgentState } from '../events/event.ts';
+import type { RepositoryKnowledge } from '../microagents/read.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Journal } from './journal.ts';
@@ -25,6 +26,8 @@ export interface AgentContext {
   securityAnalyzer?: AnalyzerName | null;
   /** Custom secrets by name → description: the agent is told they are variables of its shell. */
   secretDescriptions: Readonly<Record<string, string>>;
+  /** Reads what the repository has to tell agents; nothing when not given. */
+  knowledge?: () => Promise<RepositoryKnowledge>;
   /** Null when none is configured. */
   model: RunModel | null;
   /** What is done first, without a model; nothing when not given. */

@@ -10,7 +10,7 @@ import {
 } from '../events/event.ts';
 import { awaits } from '../security/confirmation.ts';
 import { isWarning } from './stuck.ts';
-import { contextTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
+import { recallTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
 
 /** What the model sees in one piece or not at all. */
 export type Unit =
@@ -60,8 +60,6 @@ export class History {
   metrics: LlmMetrics | null = null;
   /** The newest call of an answer that has calls beyond it, which are not recorded yet. */
   later: ToolCallMetadata | null = null;
-  /** The recall that has no observation yet, of the workspace's context. */
-  openRecall: number | null = null;
   #ended: 'waiting' | 'finished' | null = 'waiting';
   /** The answer of the model whose calls have not all been seen, and how many it lacks. */
   #filling: { step: Step; lacks: number } | null = null;
@@ -91,7 +89,7 @@ export class History {
     if ('observation' in event) this.#observed(event);
     else if (isAction(event, 'message')) this.#said(event);
     else if (isAction(event, 'system')) this.system = event.args.content;
-    else if (isAction(event, 'recall')) this.#takenUp(event);
+    else if (isAction(event, 'recall')) this.#takenUp();
     else if (event.source === 'agent') this.#acted(event);
     if (this.replayed >= this.#toReplay) this.pending.push(...this.#held.splice(0));
   }
@@ -105,10 +103,9 @@ export class History {
     }
   }
 
-  #takenUp(event: Extract<Event, { action: 'recall' }>): void {
+  #takenUp(): void {
     this.units.push({ kind: 'user', messages: this.pending.splice(0), context: null });
     this.#ended = null;
-    if (event.args.recall_type === 'workspace_context') this.openRecall = event.id;
   }
 
   #acted(event: Extract<Event, { action: string }>): void {
@@ -132,9 +129,8 @@ export class History {
       this.agentState = event.extras.agent_state;
       if (!GOES_ON.has(this.agentState)) this.#drop();
     } else if (isObservation(event, 'recall')) {
-      if (event.cause === this.openRecall) this.openRecall = null;
       const unit = this.units.findLast(({ kind }) => kind === 'user');
-      if (unit?.kind === 'user') unit.context = contextTold(event.extras);
+      if (unit?.kind === 'user') unit.context = recallTold(event.extras);
     } else if (isWarning(event)) {
       this.units.push({ kind: 'told', text: event.content });
     } else if (event.cause === undefined) {

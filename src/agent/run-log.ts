@@ -1,6 +1,7 @@
 import { type Event, isObservation, type NewEvent } from '../events/event.ts';
 import { History } from './history.ts';
 import type { Journal } from './journal.ts';
+import { RecallMemory } from './recall-memory.ts';
 import { StuckWatch } from './stuck.ts';
 import { EditMemory } from './tools/edit-memory.ts';
 import { TaskMemory } from './tools/task-memory.ts';
@@ -16,6 +17,7 @@ export class RunLog {
   readonly edits = new EditMemory();
   readonly tasks = new TaskMemory();
   readonly stuck = new StuckWatch();
+  readonly recalls = new RecallMemory();
   /** Where the last command left the shell; null before the first. */
   cwd: string | null = null;
   readonly #journal: Journal;
@@ -67,5 +69,6 @@ export class RunLog {
     this.edits.add(event);
     this.tasks.add(event);
     this.stuck.add(event);
+    this.recalls.add(event);
   }
 }

@@ -2,13 +2,14 @@ import { Readable } from 'node:stream';
 import type { Principal } from '../auth/principal.ts';
 import { conversationNotFound } from '../conversations/service.ts';
 import type { Conversation, ConversationStore } from '../conversations/store.ts';
+import type { Microagent } from '../microagents/microagent.ts';
+import { readMicroagents } from '../microagents/read.ts';
 import type { Workspaces } from '../runs/workspaces.ts';
 import { archive } from './archive.ts';
 import { type Listing, listFolder, MOST_TEXT, notFound, readText, textOf, tooLarge } from './browse.ts';
 import { type Change, parseChanges } from './changes.ts';
 import { answered, type GitQuestion, type InSandbox, streamed, TooMuch } from './git.ts';
 import { CHANGES, ORIGINAL, PATCH } from './git-script.ts';
-import { type Microagent, readMicroagents } from './microagents.ts';
 import { insidePath, repositoryFolder } from './paths.ts';
 import { Turns } from './turns.ts';
 import { storeUpload, type Uploaded } from './upload.ts';
@@ -122,7 +123,8 @@ export class FileService {
     const row = await this.#find(principal, id);
     const { workspaces } = this.#ports;
     const folder = row.selectedRepository === null ? '' : `/${repositoryFolder(row.selectedRepository)}`;
-    return await readMicroagents(await workspaces.files(row.key), `${workspaces.rootOf(row.key)}${folder}`);
+    const root = `${workspaces.rootOf(row.key)}${folder}`;
+    return (await readMicroagents(await workspaces.files(row.key), root)).microagents;
   }
 
   async #answered(

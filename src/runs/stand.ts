@@ -2,6 +2,7 @@ import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import type { Conversation } from '../conversations/store.ts';
 import type { ConversationStores } from '../conversations/ports.ts';
 import type { StatusUpdate } from '../live/subscriptions.ts';
+import { readMicroagents, type RepositoryKnowledge } from '../microagents/read.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.ts';
@@ -11,6 +12,7 @@ import type { Transact } from '../transact.ts';
 import { RunJournal } from './journal.ts';
 import type { Sandboxes } from './sandboxes.ts';
 import { sandboxWish, type Workplace } from './workplace.ts';
+import { Workspaces } from './workspaces.ts';
 
 export interface StretchOptions {
   read: ConversationStores;
@@ -50,4 +52,15 @@ export function openToPrepare(options: StretchOptions, stand: Stand): Promise<Sa
   const { row, settings, workplace, signal } = stand;
   const wish = { ...sandboxWish(settings, workplace, options.limits), readOnlyWorkspace: false };
   return options.sandboxes.open(row.key, wish, signal);
+}
+
+/** What the repository tells agents, as it stands in the workspace now: read without a sandbox. */
+export async function knowledgeAt(
+  { sandboxes, limits }: StretchOptions,
+  { row, workplace }: Stand,
+): Promise<RepositoryKnowledge> {
+  const workspaces = new Workspaces(sandboxes, limits);
+  const root = workspaces.rootOf(row.key);
+  const files = await workspaces.files(row.key);
+  return await readMicroagents(files, workplace ? `${root}/${workplace.directory}` : root);
 }

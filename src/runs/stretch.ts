@@ -13,7 +13,7 @@ import type { End, Stretch } from './driver.ts';
 import { patient } from './patient.ts';
 import { namerOf } from './naming.ts';
 import { prepare } from './prepare.ts';
-import { journalOf, openSandbox, type Stand, type StretchOptions } from './stand.ts';
+import { journalOf, knowledgeAt, openSandbox, type Stand, type StretchOptions } from './stand.ts';
 import { workplaceOf } from './workplace.ts';
 
 /**
@@ -79,6 +79,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     secretDescriptions: Object.fromEntries(
       Object.entries(settings.customSecrets).map(([name, { description }]) => [name, description]),
     ),
+    knowledge: () => knowledgeAt(options, stand),
     model,
     replay,
     journal,
