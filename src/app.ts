@@ -49,9 +49,8 @@ import { Sandboxes } from './runs/sandboxes.ts';
 import { stretchWith } from './runs/stretch.ts';
 import { Sweep } from './runs/sweep.ts';
 import { Workspaces } from './runs/workspaces.ts';
-import { startGateway } from './sandbox/gateway/gateway.ts';
+import { type GatewayOptions, startGateway } from './sandbox/gateway/gateway.ts';
 import { type GitFront, gitFrontConfig } from './sandbox/gateway/git-front.ts';
-import type { Push } from './sandbox/gateway/push.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { sandboxNotice } from './sandbox/notice.ts';
 import { selectSandbox } from './sandbox/select.ts';
@@ -133,8 +132,12 @@ export async function build(
   const settings = new SettingsService({ read: read.settings, transact, vault, fetch });
   const redactorFor = async (userId: string) => redactorOf(await settings.snapshot(userId));
   const note = notePushes({ read, transact, redactor: redactorFor });
-  const provider = await openSandboxes(config, policy, log, (push) => {
-    note(push).catch((error: unknown) => log.error({ err: error }, 'a push was not noted'));
+  const provider = await openSandboxes(config, policy, log, {
+    pushRules: {
+      policy: config.pushPolicy,
+      made: async (conversation, refs) => new Set(await read.conversations.madeRefs(conversation, refs)),
+    },
+    pushed: (push) => note(push).catch((error: unknown) => log.error({ err: error }, 'a push was not noted')),
   });
   const notice = sandboxNotice(provider.report);
   log[notice.level]({ sandbox: provider.report.kind }, notice.text);
@@ -318,7 +321,7 @@ function openSandboxes(
   config: Config,
   frontPolicy: ReturnType<typeof servicePolicy>,
   log: Logger,
-  pushed: (push: Push) => void,
+  pushes: Required<Pick<GatewayOptions, 'pushRules' | 'pushed'>>,
 ): Promise<SandboxProvider> {
   const { kind, uidBase, readOnlyPaths, allowHosts } = config.sandbox;
   const policy = sandboxPolicy({ allowHosts });
@@ -334,7 +337,7 @@ function openSandboxes(
       // A program inside may ask for a host that it calls by a secret.
       const redactor = new Redactor(secrets);
       const log = (line: string): void => tell(redactor.redact(line));
-      return startGateway({ socketPath, front, policy, frontPolicy, resolve, log, pushed });
+      return startGateway({ socketPath, front, policy, frontPolicy, resolve, log, ...pushes });
     },
     gitConfig: gitFrontConfig,
     log: tell,

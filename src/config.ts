@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type HostList, parseHostList } from './egress/host-list.ts';
+import { PUSH_POLICIES, type PushPolicy } from './sandbox/gateway/push/push.ts';
 import type { SandboxLimits } from './sandbox/sandbox.ts';
 import type { FreeSpaceRule } from './free-space.ts';
 import { Secret } from './secrets/secret.ts';
@@ -29,6 +30,7 @@ export interface Config {
     readonly readOnlyPaths: readonly string[];
     readonly allowHosts: HostList;
   };
+  readonly pushPolicy: PushPolicy;
   readonly allowPrivateHosts: HostList;
   /** Requests per key and second; 0 for no limit. */
   readonly rateLimit: number;
@@ -187,6 +189,10 @@ export const VARIABLES = z.object({
   PARLEY_MIN_FREE_SPACE: variable(freeSpace, '1G,2%'),
   PARLEY_SANDBOX_READ_ONLY_PATHS: variable(list('absolute paths', isAbsolute), ''),
   PARLEY_SANDBOX_ALLOW_HOSTS: variable(hosts, ''),
+  PARLEY_PUSH_POLICY: variable(
+    z.enum(PUSH_POLICIES, { error: `must be one of ${PUSH_POLICIES.join(', ')}` }),
+    'protect',
+  ),
   PARLEY_ALLOW_PRIVATE_HOSTS: variable(hosts, ''),
   PARLEY_RATE_LIMIT: variable(integer(0, 1_000_000), '100'),
   PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
@@ -309,6 +315,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
       readOnlyPaths: Object.freeze(values.PARLEY_SANDBOX_READ_ONLY_PATHS),
       allowHosts: values.PARLEY_SANDBOX_ALLOW_HOSTS,
     }),
+    pushPolicy: values.PARLEY_PUSH_POLICY,
     allowPrivateHosts: values.PARLEY_ALLOW_PRIVATE_HOSTS,
     rateLimit: values.PARLEY_RATE_LIMIT,
     maxRunning: Object.freeze(values.PARLEY_MAX_RUNNING),

@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = [
   'custom_secret.set',
   'custom_secret.removed',
   'push',
+  'push.refused',
   'conversation.deleted',
   'user.disabled',
   'user.enabled',

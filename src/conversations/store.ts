@@ -137,6 +137,11 @@ export interface ConversationStore {
   setAction(key: number, eventId: number, state: OpenActionState): Promise<void>;
   closeActions(key: number, eventIds: readonly number[]): Promise<void>;
 
+  /** Which of these refs (`refs/heads/fix`) the conversation has made at its repository, and not removed. */
+  madeRefs(key: number, among: readonly string[]): Promise<string[]>;
+  /** Notes refs that it has made and removed there: at most 1,000 are kept. Nothing for a removed conversation. */
+  noteRefs(key: number, refs: { made: readonly string[]; removed: readonly string[] }): Promise<void>;
+
   experiment(userId: string, id: string): Promise<string | undefined>;
   saveExperiment(userId: string, id: string, config: string): Promise<void>;
   /** The conversation an `Idempotency-Key` created since `after`, if any. */

@@ -1,6 +1,6 @@
 import type { AuditStore } from '../audit/audit.ts';
 import type { ConversationStore } from '../conversations/store.ts';
-import type { Push } from '../sandbox/gateway/push.ts';
+import type { Push } from '../sandbox/gateway/push/push.ts';
 import type { Transact } from '../transact.ts';
 
 export interface NotedPushesOptions {
@@ -10,21 +10,42 @@ export interface NotedPushesOptions {
   redactor: (userId: string) => Promise<(text: string) => string>;
 }
 
-/** Notes in the audit log what an agent pushed: the conversation, the repository, each ref with its ids. */
+/** Of a push so much is told: a program inside decides how long it is. */
+const TOLD_REFS = 20;
+const NAME_LENGTH = 200;
+
+/**
+ * Notes in the audit log what an agent pushed: the conversation, the repository, each ref with its ids. With it the
+ * refs that the conversation made or removed.
+ */
 export function notePushes({ transact, read, redactor }: NotedPushesOptions): (push: Push) => Promise<void> {
-  return async ({ conversation, repository, refs, more, status }) => {
+  return async ({ conversation, repository, refs, more, status, refusal }) => {
     const row = conversation === null ? undefined : await read.conversations.get(conversation);
     const redact = row ? await redactor(row.userId) : hideAll;
     const detail = {
       repository: redact(repository),
-      refs: refs.map(({ name, from, to }) => ({ name: redact(name), from, to })),
-      ...(more && { more }),
+      refs: refs.slice(0, TOLD_REFS).map(({ name, from, to, answer }) => ({
+        name: redact(name).slice(0, NAME_LENGTH),
+        from,
+        to,
+        answer,
+      })),
+      ...((more || refs.length > TOLD_REFS) && { more: true }),
       answer: status,
     };
     const subject = row?.id ?? `conversation ${conversation ?? '?'}`;
-    await transact(({ audit }) =>
-      audit.add([{ action: 'push', userId: row?.userId ?? null, actor: 'agent', subject, detail }]),
-    );
+    const action = refusal === null ? 'push' : 'push.refused';
+    const done = refs.filter(({ answer }) => answer === 'ok');
+    const made = done
+      .filter(({ from, to }) => from === null && to !== null)
+      .map(({ name }) => name)
+      // A secret is not kept as the name of a branch.
+      .filter((name) => redact(name) === name);
+    const removed = done.filter(({ to }) => to === null).map(({ name }) => name);
+    await transact(async ({ audit, conversations }) => {
+      await audit.add([{ action, userId: row?.userId ?? null, actor: 'agent', subject, detail }]);
+      if (row) await conversations.noteRefs(row.key, { made, removed });
+    });
   };
 }
 

@@ -81,6 +81,8 @@ const PORTS: Record<keyof Stores, { facts: Facts; methods: string[]; noticedTwic
       'openActions',
       'setAction',
       'closeActions',
+      'madeRefs',
+      'noteRefs',
       'experiment',
       'saveExperiment',
       'idempotent',

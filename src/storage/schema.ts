@@ -51,6 +51,8 @@ export interface Schema {
   removed_conversations: { key: number };
   events: { conversation: number; id: number; body: string };
   open_actions: { conversation: number; event_id: number; state: string };
+  /** Branches and tags by their full names: `refs/heads/fix`. */
+  made_refs: { conversation: number; name: string };
   experiments: { user_id: string; conversation_id: string; config: string };
   audit: {
     id: Generated<number>;

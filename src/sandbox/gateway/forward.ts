@@ -1,4 +1,5 @@
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import { connectSecurely, connectTo } from '../../egress/connect.ts';
 import { findDestination, type Egress } from '../../egress/destination.ts';
 import { framing } from './headers.ts';
@@ -11,8 +12,6 @@ export interface Outgoing {
   path: string;
   headers: OutgoingHttpHeaders;
   egress: Egress;
-  /** Sees the body as it passes. */
-  tap?: (chunk: Buffer) => void;
 }
 
 /** A git host may work for minutes (hooks of a push) before the next byte comes. */
@@ -27,29 +26,49 @@ export async function forward(
   outgoing: Outgoing,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const { url, path, egress } = outgoing;
   const method = incoming.method ?? 'GET';
+  const headers = { ...outgoing.headers, ...framing(method, incoming.headers) };
+  return send(method, { ...outgoing, headers }, incoming, signal);
+}
+
+/**
+ * Sends a request of ours with this body, which the headers frame. As {@link forward}; rejects with the body's own
+ * error when that breaks off, and the host has got no whole request then.
+ */
+export async function send(
+  method: string,
+  { url, path, headers, egress }: Outgoing,
+  body: Readable | Buffer | null,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const secure = url.protocol === 'https:';
   const port = Number(url.port) || (secure ? 443 : 80);
   const destination = await findDestination(egress, url.hostname, port);
   const socket = await (secure ? connectSecurely : connectTo)(destination, signal);
-  const headers = { ...outgoing.headers, ...framing(method, incoming.headers), host: url.host };
 
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const sent = request({ createConnection: () => socket, method, path, headers, setHost: false, signal });
+  const sent = request({
+    createConnection: () => socket,
+    method,
+    path,
+    headers: { ...headers, host: url.host },
+    setHost: false,
+    signal,
+  });
   sent.setTimeout(SILENT_MS, () => sent.destroy(new Error(`${url.hostname} was silent for too long`)));
   sent.once('response', resolve);
-  sent.on('error', (error) => {
-    reject(error);
-    // The host may answer and close before it has read all: the rest is read away, so that the answer gets through.
-    incoming.unpipe(sent);
-    incoming.resume();
-  });
-  incoming.once('close', () => {
-    if (!incoming.complete) sent.destroy();
-  });
-  incoming.pipe(sent);
-  // Only now: a listener makes the body flow.
-  if (outgoing.tap) incoming.on('data', outgoing.tap);
+  sent.on('error', reject);
+  if (body === null || Buffer.isBuffer(body)) sent.end(body);
+  else streamInto(sent, body);
   return promise;
+}
+
+function streamInto(sent: ReturnType<typeof request>, body: Readable): void {
+  // The host may answer and close before it has read all: the rest is read away, so that the answer gets through.
+  sent.on('error', () => body.unpipe(sent).resume());
+  body.once('error', (error) => sent.destroy(error));
+  body.once('close', () => {
+    if (!body.readableEnded) sent.destroy();
+  });
+  body.pipe(sent);
 }

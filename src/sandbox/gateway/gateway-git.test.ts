@@ -1,111 +1,31 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { afterEach, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { NO_HOSTS } from '../../egress/host-list.ts';
-import { sandboxPolicy, servicePolicy } from '../../egress/policy.ts';
 import { Secret } from '../../secrets/secret.ts';
-import { startGitServer, type GitServer, type GitServerOptions } from '../../../test/support/git-server.ts';
-import { startGateway } from './gateway.ts';
-import { gitFrontConfig, PROXY_INSIDE, type GitFront } from './git-front.ts';
-import type { Push } from './push.ts';
+import { startGitServer } from '../../../test/support/git-server.ts';
+import {
+  BASIC,
+  type Inside,
+  inside as insideGateway,
+  type InsideOptions,
+  TOKEN,
+} from '../../../test/support/inside-gateway.ts';
 
 const run = promisify(execFile);
-const TOKEN = 'tok-0123456789-secret';
-const BASIC = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
 
-const open: (() => Promise<unknown>)[] = [];
+const open: AsyncDisposable[] = [];
 afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
+  for (const one of open.splice(0)) await one[Symbol.asyncDispose]();
 });
 
-interface Inside {
-  server: GitServer;
-  directory: string;
-  refusals: string[];
-  pushes: Push[];
-  git: (args: readonly string[], cwd?: string) => Promise<{ code: number; output: string }>;
-}
-
-/** A git server, a gateway to it, and a directory where git sees the network as it does in a sandbox. */
-async function inside(
-  options: Partial<GitServerOptions> = {},
-  front: Partial<GitFront> = {},
-): Promise<Inside> {
-  const server = await startGitServer({
-    repositories: {
-      'acme/app': { files: { 'README.md': 'hello\n' }, branches: { feature: { 'new.txt': 'new\n' } } },
-      'acme/other': {},
-      'acme/lib': { files: { 'lib.txt': 'open\n' }, public: true },
-    },
-    accounts: [{ username: 'x-access-token', token: TOKEN }],
-    ...options,
-  });
-  open.push(() => server.close());
-  const directory = await mkdtemp(join(tmpdir(), 'gateway-'));
-  open.push(() => rm(directory, { recursive: true, force: true }));
-  const socketPath = join(directory, 'gateway.sock');
-  const gitFront: GitFront = {
-    base: server.base,
-    repository: 'acme/app',
-    credential: { username: 'x-access-token', token: new Secret(TOKEN) },
-    ...front,
-  };
-  const refusals: string[] = [];
-  const pushes: Push[] = [];
-  const gateway = await startGateway({
-    socketPath,
-    front: gitFront,
-    policy: sandboxPolicy({ allowHosts: { all: false, names: (host) => host === 'thief.test' } }),
-    resolve: async () => ['127.0.0.1'],
-    frontPolicy: servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }),
-    log: (line) => refusals.push(line),
-    pushed: (push) => pushes.push(push),
-  });
-  open.push(() => gateway.close());
-
-  const relay = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ path: socketPath, allowHalfOpen: true });
-    pipeline(client, upstream).catch(() => {});
-    pipeline(upstream, client).catch(() => {});
-  });
-  relay.listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  open.push(async () => relay.close());
-  const address = relay.address();
-  assert.ok(address !== null && typeof address === 'object');
-  const config = join(directory, 'gitconfig');
-  const identity = '[user]\n\tname = A\n\temail = a@example.org\n';
-  const proxy = `http://127.0.0.1:${address.port}`;
-  await writeFile(config, gitFrontConfig(gitFront).replace(PROXY_INSIDE, proxy) + identity);
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: directory,
-    GIT_CONFIG_SYSTEM: config,
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_TRACE_CURL: join(directory, 'trace'),
-    http_proxy: proxy,
-    https_proxy: proxy,
-    no_proxy: 'localhost,127.0.0.1,::1',
-    LC_ALL: 'C',
-  };
-  const git = async (args: readonly string[], cwd = directory) => {
-    try {
-      const { stdout, stderr } = await run('git', args, { cwd, env });
-      return { code: 0, output: stdout + stderr };
-    } catch (error) {
-      const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-      return { code, output: stdout + stderr };
-    }
-  };
-  return { server, directory, refusals, pushes, git };
+async function inside(options: InsideOptions = {}): Promise<Inside> {
+  const made = await insideGateway(options);
+  open.push(made);
+  return made;
 }
 
 describe('git through the gateway', () => {
@@ -129,36 +49,6 @@ describe('git through the gateway', () => {
     const seen = await run('grep', ['-rlE', `${TOKEN}|${BASIC}`, directory]).catch((error: unknown) => error);
     assert.equal((seen as { code: number }).code, 1, 'grep finds nothing');
     assert.match(await readFile(join(directory, 'trace'), 'utf8'), /http:\/\/git-host\.internal/);
-  });
-
-  it('tells what was pushed: each ref with its ids, and what the host answered', async () => {
-    const { server, directory, git, pushes } = await inside({}, { conversation: 7 });
-    const app = join(directory, 'app');
-    await git(['clone', '-q', server.cloneUrl('acme/app'), 'app']);
-    const before = (await server.commitOf('acme/app', 'main'))?.id;
-    await git(['commit', '-q', '--allow-empty', '-m', 'One more'], app);
-    await git(['push', '-q', 'origin', 'HEAD:main', 'HEAD:refs/heads/new', ':feature'], app);
-    const after = (await server.commitOf('acme/app', 'main'))?.id;
-    assert.deepEqual(
-      pushes.map((push) => ({ ...push, refs: push.refs.toSorted((a, b) => (a.name < b.name ? -1 : 1)) })),
-      [
-        {
-          conversation: 7,
-          repository: 'acme/app',
-          refs: [
-            {
-              name: 'refs/heads/feature',
-              from: pushes[0]?.refs.find(({ to }) => to === null)?.from,
-              to: null,
-            },
-            { name: 'refs/heads/main', from: before, to: after },
-            { name: 'refs/heads/new', from: null, to: after },
-          ],
-          more: false,
-          status: 200,
-        },
-      ],
-    );
   });
 
   it('reads a public repository of the same host without the token', async () => {
@@ -203,19 +93,19 @@ describe('git through the gateway', () => {
 
   it('says what to do when the host does not accept the token', async () => {
     const stale = { username: 'x-access-token', token: new Secret('tok-stale-98765') };
-    const refused = await inside({}, { credential: stale });
+    const refused = await inside({ front: { credential: stale } });
     const { code, output } = await refused.git(['clone', refused.server.cloneUrl('acme/app'), 'app']);
     assert.notEqual(code, 0);
     assert.match(output, /did not accept the stored token for acme\/app/);
     assert.doesNotMatch(output, /tok-stale|Username/);
 
-    const none = await inside({}, { credential: null });
+    const none = await inside({ front: { credential: null } });
     const without = await none.git(['clone', none.server.cloneUrl('acme/app'), 'app']);
     assert.match(without.output, /wants a token for acme\/app, and none is stored/);
   });
 
   it('works below a path, by ssh spellings, and whatever the case of the name', async () => {
-    const { server, git } = await inside({ prefix: '/forge' }, { repository: 'Acme/App' });
+    const { server, git } = await inside({ prefix: '/forge', front: { repository: 'Acme/App' } });
     assert.notEqual(
       (await git(['ls-remote', server.cloneUrl('acme/app')])).code,
       0,
@@ -235,7 +125,7 @@ describe('git through the gateway', () => {
 
   it('takes no credential along on a redirect, and stays in control of those within the host', async () => {
     const thief = await startGitServer({ repositories: { 'acme/app': { public: true } } });
-    open.push(() => thief.close());
+    open.push(thief);
     let to = '';
     const { server, git } = await inside({
       intercept(incoming, response) {

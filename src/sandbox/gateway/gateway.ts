@@ -10,7 +10,8 @@ import { forward } from './forward.ts';
 import type { GitFront } from './git-front.ts';
 import { GitHost } from './git-host.ts';
 import { headersToForward } from './headers.ts';
-import { type Push, PushReader } from './push.ts';
+import { PushExchange } from './push/exchange.ts';
+import type { Push, PushRules } from './push/push.ts';
 import { refusalOf, refuse, refuseAndEnd, type Refusal } from './refusal.ts';
 import { absoluteTarget, tunnelTarget } from './target.ts';
 import { openTunnel } from './tunnel.ts';
@@ -26,9 +27,13 @@ export interface GatewayOptions {
   resolve?: Resolve;
   /** Told of refusals, without secrets; of the first hundred, since a program inside decides how many there are. */
   log?: (line: string) => void;
-  /** Told of each push to the front's repository when the host has answered, or did not. */
-  pushed?: (push: Push) => void;
+  /** What pushes to the front's repository may do; when not given, only what no rule forbids. */
+  pushRules?: PushRules;
+  /** Told of each of them when the host has answered, or did not. The program inside is answered after it. */
+  pushed?: (push: Push) => void | Promise<void>;
 }
+
+const NOTHING_MADE: PushRules = { policy: 'protect', made: () => Promise.resolve(new Set()) };
 
 export interface Gateway {
   /** Ends every connection and removes the socket. */
@@ -51,15 +56,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const sandbox: Egress = { policy, resolve };
   const git = front ? new GitHost(front, { sandbox, provider: { policy: frontPolicy, resolve } }) : null;
+  const { pushRules = NOTHING_MADE, pushed } = options;
   let pushes = 0;
-  const pushed = (push: Pick<Push, 'refs' | 'more' | 'status'>): void => {
-    pushes += 1;
-    options.pushed?.({
-      conversation: front?.conversation ?? null,
-      repository: front?.repository ?? '',
-      ...push,
-    });
-  };
+  const mayPush = (): boolean => (pushes += 1) <= PUSHES;
   const closing = new AbortController();
   let forbidden = 0;
 
@@ -80,8 +79,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       tell(refusal);
       refuse(response, refusal);
     };
-    const tellPush = pushes < PUSHES ? pushed : null;
-    serve(git, sandbox, { incoming, response, tellPush }, closing.signal).then(
+    const push = { rules: pushRules, may: mayPush, tell: async (told: Push) => pushed?.(told) };
+    serve(git, sandbox, { incoming, response, push }, closing.signal).then(
       (refusal) => refusal && turnDown(refusal),
       (error: unknown) => turnDown(refusalOf(error)),
     );
@@ -124,15 +123,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 interface Exchange {
   incoming: IncomingMessage;
   response: ServerResponse;
-  /** Null when there were too many pushes. */
-  tellPush: ((push: Pick<Push, 'refs' | 'more' | 'status'>) => void) | null;
+  push: { rules: PushRules; may: () => boolean; tell: (push: Push) => Promise<void> };
 }
 
 /** Passes one request on and its answer back, or says why not. */
 async function serve(
   git: GitHost | null,
   sandbox: Egress,
-  { incoming, response, tellPush }: Exchange,
+  { incoming, response, push }: Exchange,
   closing: AbortSignal,
 ): Promise<Refusal | null> {
   const raw = incoming.url ?? '';
@@ -157,18 +155,11 @@ async function serve(
   const outgoing = git.outgoing(incoming, route);
   if (!outgoing)
     return { status: 404, reason: 'this LFS address is no longer known: ask for the file again' };
-  const push = isPush(incoming, outgoing.path) ? new PushReader(incoming.headers['content-encoding']) : null;
-  if (push && !tellPush) return { status: 403, reason: 'this sandbox has pushed too often' };
-  if (push) outgoing.tap = (chunk) => push.read(chunk);
-  let status: number | null = null;
-  let answer: IncomingMessage;
-  try {
-    answer = await forward(incoming, outgoing, signal);
-    status = answer.statusCode ?? null;
-  } finally {
-    const asked = push?.result();
-    if (asked) tellPush?.({ ...asked, status });
+  if (isPush(incoming, outgoing.path)) {
+    if (!push.may()) return { status: 403, reason: 'this sandbox has pushed too often' };
+    return await new PushExchange({ git, route, outgoing, incoming, response, ...push }, signal).serve();
   }
+  const answer = await forward(incoming, outgoing, signal);
   const inside = await git.answer(answer, route);
   if ('reason' in inside) {
     answer.resume();

@@ -14,7 +14,7 @@ export interface Answer {
   body: string | null;
 }
 
-type Passed = Extract<GitRoute, { to: 'repository' | 'other' | 'lfsAction' }>;
+export type Passed = Extract<GitRoute, { to: 'repository' | 'other' | 'lfsAction' }>;
 
 /** With the token only what git and LFS need goes along: no `X-HTTP-Method-Override`, `Sudo`, `X-Forwarded-Host`, … */
 const REQUEST_HEADERS = ['accept', 'content-encoding', 'content-type', 'git-protocol', 'range', 'user-agent'];
@@ -39,6 +39,15 @@ export class GitHost {
     const basic = Buffer.from(`${front.credential?.username ?? ''}:${token ?? ''}`).toString('base64');
     this.#authorization = token === undefined ? null : `Basic ${basic}`;
     this.#secrets = token === undefined ? [] : [token, basic];
+  }
+
+  /** Whose it is; null when its front does not say. */
+  get conversation(): number | null {
+    return this.#front.conversation ?? null;
+  }
+
+  get repository(): string {
+    return this.#front.repository;
   }
 
   /** @param raw the request's target as it came, of which `target` is the reading */
@@ -71,6 +80,13 @@ export class GitHost {
     }
     if (route.to === 'repository') this.#authorize(headers);
     return { url: this.#base, path: route.path, headers, egress: this.#egress.provider };
+  }
+
+  /** A question of the gateway's own to the conversation's repository. */
+  question(path: string, headers: OutgoingHttpHeaders): Outgoing {
+    const authorized = { 'accept-encoding': 'identity', 'user-agent': 'git/parley', ...headers };
+    this.#authorize(authorized);
+    return { url: this.#base, path, headers: authorized, egress: this.#egress.provider };
   }
 
   /** What of the host's answer goes inside. */

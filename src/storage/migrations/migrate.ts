@@ -4,6 +4,7 @@ import { up as first } from './0001-first.ts';
 import { up as audit } from './0002-audit.ts';
 import { up as feedback } from './0003-feedback.ts';
 import { up as turn } from './0004-turn.ts';
+import { up as madeRefs } from './0005-made-refs.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -11,6 +12,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002-audit': { up: audit },
   '0003-feedback': { up: feedback },
   '0004-turn': { up: turn },
+  '0005-made-refs': { up: madeRefs },
 };
 
 /** Whether this release has that migration. */

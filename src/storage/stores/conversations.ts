@@ -49,6 +49,9 @@ const COLUMNS = [
 
 type Row = Selectable<Schema['conversations']>;
 
+/** Of one conversation: a program inside decides how many it makes. */
+const MADE_REFS = 1_000;
+
 export class SqlConversationStore implements ConversationStore {
   readonly #db: Kysely<Schema>;
   readonly #insert;
@@ -321,6 +324,43 @@ export class SqlConversationStore implements ConversationStore {
       .deleteFrom('open_actions')
       .where('conversation', '=', key)
       .where('event_id', 'in', eventIds)
+      .execute();
+  }
+
+  async madeRefs(key: number, among: readonly string[]): Promise<string[]> {
+    if (among.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('made_refs')
+      .select('name')
+      .where('conversation', '=', key)
+      .where('name', 'in', among)
+      .execute();
+    return rows.map(({ name }) => name);
+  }
+
+  async noteRefs(
+    key: number,
+    { made, removed }: { made: readonly string[]; removed: readonly string[] },
+  ): Promise<void> {
+    if (removed.length > 0) {
+      await this.#db
+        .deleteFrom('made_refs')
+        .where('conversation', '=', key)
+        .where('name', 'in', removed)
+        .execute();
+    }
+    if (made.length === 0 || !(await this.get(key))) return;
+    const { kept } = await this.#db
+      .selectFrom('made_refs')
+      .select((e) => e.fn.countAll<number>().as('kept'))
+      .where('conversation', '=', key)
+      .executeTakeFirstOrThrow();
+    const rows = made.slice(0, Math.max(0, MADE_REFS - kept)).map((name) => ({ conversation: key, name }));
+    if (rows.length === 0) return;
+    await this.#db
+      .insertInto('made_refs')
+      .values(rows)
+      .onConflict((c) => c.doNothing())
       .execute();
   }
 
