@@ -37,6 +37,8 @@ export interface AgentContext {
   iterations: number;
   /** What the conversation cost so far. */
   spent: { cost: number; promptTokens: number; completionTokens: number };
+  /** What calls of former runs may have cost that no event tells of, in US dollars by their number. */
+  reserved?: Readonly<Record<number, number>>;
   /** What the conversation had cost when the allowance began; 0 when not given. */
   budgetFrom?: number;
   /** Opens the sandbox when it is first needed, again after it was lost. @throws ServiceError sandbox_unavailable */

@@ -1,15 +1,18 @@
 import { deadlinesOf } from '../model/deadline.ts';
 import { contextWindow } from '../model/price.ts';
-import { modelStepWithRetries, type Retries } from '../model/retries.ts';
-import type { ModelOutcome } from '../model/answer.ts';
+import type { Retries } from '../model/retries.ts';
 import type { ModelContext } from './context.ts';
 import type { Unit } from './history.ts';
+import type { Asked, Spending } from './spending.ts';
 import { toolSet, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
 import { historyLimit, messagesShown, tokensOf, tokensOfText } from './window.ts';
 
 /** How often the view is halved for a model that says it is too long, before that is the failure. */
 const MAX_HALVINGS = 4;
+
+/** Tokens of the answer that money is set aside for. */
+const LONGEST_ANSWER = 16_000;
 
 /** The model, asked with as much of the history as its window holds. */
 export class FittedModel {
@@ -25,20 +28,21 @@ export class FittedModel {
     this.#toolTokens = tokensOfText(JSON.stringify(toolsShown(tools)));
   }
 
-  async ask(system: string, history: readonly Unit[]): Promise<ModelOutcome> {
+  async ask(system: string, history: readonly Unit[], spending: Spending): Promise<Asked> {
     const { model, signal, timeouts } = this.#context;
     const deadlines = timeouts ? { deadlines: deadlinesOf(timeouts.modelMs) } : {};
     const tools = toolSet(this.#tools);
     for (let halvings = 0; ; halvings += 1) {
       const limit = this.#limit(system);
       const messages = messagesShown(history, limit);
-      const outcome = await modelStepWithRetries(
+      const all = history.reduce((total, unit) => total + tokensOf(unit), 0);
+      const tokens = Math.min(all, limit) + tokensOfText(system) + this.#toolTokens;
+      const outcome = await spending.ask(
         { model, system, messages, tools, signal, ...deadlines },
+        { tokens, longest: LONGEST_ANSWER },
         { onRetry: this.#retrying },
       );
-      if (outcome.ok || outcome.failure.kind !== 'context_length' || halvings === MAX_HALVINGS)
-        return outcome;
-      const all = history.reduce((total, unit) => total + tokensOf(unit), 0);
+      if (outcome.ok || outcome.kind !== 'context_length' || halvings === MAX_HALVINGS) return outcome;
       this.#refused = Math.floor(Math.min(limit, all) / 2);
     }
   }

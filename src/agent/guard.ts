@@ -43,18 +43,20 @@ export class Guard {
 }
 
 function heldUp(
-  { events, open, started }: Recorded,
+  { events, open, started, settled = [] }: Recorded,
   { at, action, reason }: { at: number; action: NewAction; reason: string },
 ): Recorded {
   if (at === 0) {
     const question = holding(awaiting(action), events.slice(1));
-    return { events: [stateChanged('awaiting_user_confirmation', reason), question], open: [1], awaiting: 1 };
+    const asking = [stateChanged('awaiting_user_confirmation', reason), question];
+    return { events: asking, open: [1], awaiting: 1, settled };
   }
   const before = events.slice(0, at);
   return {
     events: before.map((event, n) => (n === at - 1 ? holding(event, events.slice(at)) : event)),
     open: open.filter((n) => n < at),
     ...(started !== undefined && started < at ? { started } : {}),
+    settled,
   };
 }
 

@@ -12,6 +12,8 @@ export interface StepRecord {
   open: readonly number[];
   started?: number;
   awaiting?: number;
+  /** Calls of the model whose cost the events tell: nothing is set aside for them any more. */
+  settled?: readonly number[];
 }
 
 /**
@@ -19,7 +21,10 @@ export interface StepRecord {
  * is stored. A write that resolves is on disk.
  */
 export interface Journal {
-  append(events: readonly NewEvent[]): Promise<Event[]>;
+  /** @param settled as in {@link StepRecord} */
+  append(events: readonly NewEvent[], settled?: readonly number[]): Promise<Event[]>;
+  /** Sets aside what a call of the model may cost, in US dollars, in place of what was before; 0 for nothing. */
+  reserve(call: number, dollars: number): Promise<void>;
   /**
    * Appends what one step of the model decided. Each action that wants an answer becomes an open one, `recorded`;
    * the one at index `started` is `started` at once, which saves a commit; the one at index `awaiting` waits for its

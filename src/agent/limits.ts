@@ -1,32 +1,75 @@
-import { priceOf } from '../model/price.ts';
+import { highestPrice } from '../model/price.ts';
 import type { ModelContext } from './context.ts';
 import type { Failure } from './failure.ts';
 
-const NO_TOKENS = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+/** What one call of the model may use at most, in tokens: of its request, and of an answer that is reckoned with. */
+export interface CallSize {
+  tokens: number;
+  longest: number;
+}
+
+/** With less left no call is made: its answer would say nothing. */
+const SHORTEST_ANSWER = 200;
+/** What every model can be told as the limit of its answer: of a larger one some say that it is too large. */
+const SURE_LIMIT = 4_096;
 
 /** Why no further step may be taken; asked before each. The reasons are V0's words, which its pages know. */
 export function limitReached(
   context: ModelContext,
   stand: { iterations: number; cost: number },
 ): Failure | null {
-  const { maxIterations, maxBudget, budgetFrom = 0, model } = context;
-  const exhausted = stepsExhausted(maxIterations, stand.iterations);
+  const exhausted = stepsExhausted(context.maxIterations, stand.iterations);
   if (exhausted) return exhausted;
-  if (maxBudget === null) return null;
-  if (priceOf(model.name, NO_TOKENS) === null) {
+  if (context.maxBudget === null) return null;
+  const spent = stand.cost >= allowed(context) || highestPrice(context.model.name, 0, 0) === null;
+  return spent ? budgetExhausted(context, stand.cost) : null;
+}
+
+/**
+ * US dollars to set aside for a call while there is a budget; null when they are not there. Where the longest answer
+ * cannot be paid, a shorter one is: then the model has to be told how long it may be.
+ *
+ * @param taken what the conversation has cost, with the calls under way
+ */
+export function highestCost(
+  context: ModelContext,
+  taken: number,
+  { tokens, longest }: CallSize,
+): { dollars: number; maxOutputTokens?: number } | null {
+  const { name } = context.model;
+  const most = highestPrice(name, tokens, longest);
+  const read = highestPrice(name, tokens, 0);
+  if (most === null || read === null) return null;
+  const room = allowed(context) - taken;
+  if (most <= room) return { dollars: most };
+  const payable = Math.floor(((room - read) / (most - read)) * longest);
+  const maxOutputTokens = Math.min(payable, SURE_LIMIT);
+  if (!(maxOutputTokens >= Math.min(SHORTEST_ANSWER, longest))) return null;
+  const dollars = read + ((most - read) * maxOutputTokens) / longest;
+  return { dollars, maxOutputTokens };
+}
+
+/** Why no call is made: the budget is used up, but for less than one may cost, or it cannot be kept. */
+export function budgetExhausted(context: ModelContext, cost: number): Failure {
+  const { name } = context.model;
+  if (highestPrice(name, 0, 0) === null) {
     return stopped(
       'model_price_unknown',
-      `The price of the model ${model.name} is not known, so max_budget_per_task cannot be kept.`,
+      `The price of the model ${name} is not known, so max_budget_per_task cannot be kept.`,
       'Clear max_budget_per_task in the settings, or choose a model whose price is known.',
     );
   }
-  const allowed = budgetFrom + maxBudget;
-  if (stand.cost < allowed) return null;
+  const left = allowed(context) - cost;
+  const lacking = left > 0 ? `The $${left.toFixed(4)} that are left may not pay for the next call. ` : '';
   return stopped(
     'budget_exhausted',
-    `RuntimeError: Agent reached maximum budget for conversation.Current budget: ${stand.cost.toFixed(2)}, max budget: ${allowed.toFixed(2)}`,
-    'Send a message to allow as much again, or raise max_budget_per_task in the settings.',
+    `RuntimeError: Agent reached maximum budget for conversation.Current budget: ${cost.toFixed(2)}, max budget: ${allowed(context).toFixed(2)}`,
+    `${lacking}Send a message to allow as much again, or raise max_budget_per_task in the settings.`,
   );
+}
+
+function allowed({ maxBudget, budgetFrom = 0 }: ModelContext): number {
+  return budgetFrom + (maxBudget ?? Number.POSITIVE_INFINITY);
 }
 
 export function stepsExhausted(maxIterations: number, iterations: number): Failure | null {

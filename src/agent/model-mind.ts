@@ -1,6 +1,5 @@
 import type { NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelContext } from './context.ts';
-import { modelFailed } from './failure.ts';
 import { FittedModel } from './fitted-model.ts';
 import { limitReached } from './limits.ts';
 import type { Decision, Mind } from './mind.ts';
@@ -52,12 +51,11 @@ export class ModelMind implements Mind {
     if (verdict === 'stuck') return { ok: false, failure: stuck() };
     if (verdict === 'repeats') await log.append([warning()]);
     // As the log has it: cleaned of secrets that the user's own instructions may name.
-    const outcome = await this.#model.ask(history.system ?? '', history.units);
-    if (!outcome.ok) return { ok: false, failure: modelFailed(outcome.failure) };
-    const metrics = this.#spending.add(outcome.step);
-    this.#titler.recorded();
-    this.#titler.begin(history, outcome.step);
-    return { ok: true, step: recorded(outcome.step, this.#tools, metrics) };
+    const asked = await this.#model.ask(history.system ?? '', history.units, this.#spending);
+    if (!asked.ok) return asked;
+    const spent = this.#spending.say(asked.step);
+    this.#titler.begin(history, asked.step);
+    return { ok: true, step: recorded(asked.step, this.#tools, spent) };
   }
 
   later(held: ToolCallMetadata): Recorded {
@@ -65,6 +63,6 @@ export class ModelMind implements Mind {
   }
 
   async ended(log: RunLog): Promise<void> {
-    await this.#titler?.end(log);
+    await this.#spending?.end(log);
   }
 }

@@ -1,6 +1,7 @@
 import { agentMessage, errorObservation, stateChanged } from '../events/build.ts';
-import type { LlmMetrics, NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
+import type { NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelCall, ModelStep } from '../model/answer.ts';
+import type { Spent } from './spending.ts';
 import { hasEffect } from './tools/carry-out.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -13,6 +14,8 @@ export interface Recorded {
   started?: number;
   /** The index of the one that waits for its user. */
   awaiting?: number;
+  /** As in `StepRecord`. */
+  settled?: readonly number[];
 }
 
 /** How much of arguments that could not be read is kept, in characters. */
@@ -24,18 +27,19 @@ interface Answer extends Pick<ModelStep, 'id' | 'text' | 'calls'> {
   of?: number;
 }
 
-/** @param metrics null for a step that no model was asked for */
-export function recorded(step: Answer, tools: readonly Tool[], metrics: LlmMetrics | null): Recorded {
-  const llm = metrics ? { llm_metrics: metrics } : {};
+/** @param spent null for a step that no model was asked for */
+export function recorded(step: Answer, tools: readonly Tool[], spent: Spent | null): Recorded {
+  const llm = spent ? { llm_metrics: spent.metrics } : {};
+  const settled = spent ? { settled: spent.settled } : {};
   if (step.calls.length === 0) {
     const message = agentMessage(step.text, llm);
-    return { events: [message, stateChanged('awaiting_user_input')], open: [] };
+    return { events: [message, stateChanged('awaiting_user_input')], open: [], ...settled };
   }
   let thought = step.text;
   const events = step.calls.map((call, n) => {
     const understood = understand(call, tools, thought);
     const tool_call_metadata = metadataOf(step, call, n);
-    if (!understood.ok) return errorObservation(understood.problem, '', { tool_call_metadata });
+    if (!understood.ok) return errorObservation(understood.problem, '', { tool_call_metadata, ...llm });
     thought = '';
     return { ...understood.action, tool_call_metadata, ...llm };
   });
@@ -43,7 +47,7 @@ export function recorded(step: Answer, tools: readonly Tool[], metrics: LlmMetri
   const [first] = open;
   const begins = first === undefined ? undefined : events[first];
   const started = begins && 'action' in begins && hasEffect(begins) ? first : undefined;
-  return { events, open, ...(started === undefined ? {} : { started }) };
+  return { events, open, ...(started === undefined ? {} : { started }), ...settled };
 }
 
 /** The calls of an answer that an action before them held up. Nothing new was asked of the model. */

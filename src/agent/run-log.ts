@@ -39,8 +39,8 @@ export class RunLog {
     }
   }
 
-  async append(events: readonly NewEvent[]): Promise<Event[]> {
-    return await this.#take(await this.#journal.append(events));
+  async append(events: readonly NewEvent[], settled: readonly number[] = []): Promise<Event[]> {
+    return await this.#take(await this.#journal.append(events, settled));
   }
 
   async recordStep(...step: Parameters<Journal['recordStep']>): Promise<Event[]> {

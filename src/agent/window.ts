@@ -3,7 +3,7 @@ import type { ModelMessage } from 'ai';
 import { messagesOf, type Unit } from './history.ts';
 
 /** Tokenizers give three to four characters a token for text and code; the smaller number errs on the safe side. */
-const CHARACTERS_PER_TOKEN = 3;
+export const CHARACTERS_PER_TOKEN = 3;
 const TOKENS_PER_IMAGE = 1_500;
 /** What of a model's window the request may fill; the rest is for the answer and for the error of the estimate. */
 const FILLED = 0.75;

@@ -39,6 +39,8 @@ export interface Conversation extends Projection {
   iterations: number;
   /** What the conversation had cost when the allowance began, in US dollars. */
   budgetFrom: number;
+  /** What each call of the model under way may cost at most, in US dollars, by its number. Only while there is a budget. */
+  reserved: Readonly<Record<number, number>>;
 }
 
 export interface NewConversation extends Pick<
@@ -69,6 +71,7 @@ export type ConversationChange = Partial<
     | 'prepared'
     | 'iterations'
     | 'budgetFrom'
+    | 'reserved'
     | 'selectedBranch'
   >
 >;

@@ -2,6 +2,7 @@ import type {
   ActionArgs,
   ActionName,
   AgentState,
+  Carried,
   EventSource,
   NewAction,
   NewEvent,
@@ -68,6 +69,36 @@ export function agentMessage(
     { content, file_urls: null, image_urls: null, wait_for_response: waits, security_risk: -1 },
     more,
   );
+}
+
+/**
+ * From here on the events from `first` to `last` are forgotten: a run does not read them, the log keeps them.
+ *
+ * @param summary what is told in their place besides what is `carried`; null for nothing
+ */
+export function condensation(
+  {
+    first,
+    last,
+    summary,
+    carried,
+  }: { first: number; last: number; summary: string | null; carried: Carried },
+  more: Pick<NewAction, 'llm_metrics' | 'replay'> = {},
+): NewEvent {
+  return {
+    source: 'agent',
+    message: summary === null ? `${carried.steps} older steps are left out.` : `Summary: ${summary}`,
+    action: 'condensation',
+    args: {
+      forgotten_event_ids: null,
+      forgotten_events_start_id: first,
+      forgotten_events_end_id: last,
+      summary,
+      summary_offset: summary === null ? null : first,
+    },
+    carried,
+    ...more,
+  };
 }
 
 export function errorObservation(

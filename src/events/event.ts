@@ -200,6 +200,19 @@ export interface LlmMetrics {
   token_usages: TokenUsage[];
 }
 
+/** What of the forgotten events a run needs that reads no further back than this condensation. */
+export interface Carried {
+  /** How many steps are forgotten in all. */
+  steps: number;
+  /** What the user said in them, oldest first, cut to what fits. */
+  said: string[];
+  /** Messages of the user among them that the agent had not taken up yet: not forgotten. */
+  waiting: number[];
+  tasks: TaskItem[];
+  /** Where the last command left the shell; null before the first. */
+  cwd: string | null;
+}
+
 interface Base {
   source: EventSource;
   message: string;
@@ -207,6 +220,8 @@ interface Base {
   llm_metrics?: LlmMetrics;
   /** Ours: the number of the step of `replay_json` that this repeats. */
   replay?: number;
+  /** Ours, of a condensation that this service made. */
+  carried?: Carried;
 }
 
 type ActionOf<A extends ActionName> = Base & {
@@ -240,6 +255,13 @@ export function isAction<A extends ActionName>(
   name: A,
 ): event is Extract<NewEvent, { action: A }> {
   return 'action' in event && event.action === name;
+}
+
+/** A condensation of ours; one that was imported hides nothing from a run. */
+export function isCondensation(
+  event: NewEvent,
+): event is Extract<NewEvent, { action: 'condensation' }> & { carried: Carried } {
+  return isAction(event, 'condensation') && event.carried !== undefined;
 }
 
 export function isObservation<O extends ObservationName>(

@@ -32,6 +32,7 @@ test('a log without events is a conversation that loads and has cost nothing', (
     promptTokens: 0,
     completionTokens: 0,
     lastUserMessage: -1,
+    condensation: -1,
   });
 });
 

@@ -29,4 +29,10 @@ export interface ModelStep {
   latencyMs: number;
 }
 
-export type ModelOutcome = { ok: true; step: ModelStep } | { ok: false; failure: ModelFailure };
+/**
+ * `used`: what a call without a step has used all the same, because its answer was empty or broke off; zeros where the
+ * provider did not get to say how much. Not given when it was refused, and used nothing.
+ */
+export type ModelOutcome =
+  | { ok: true; step: ModelStep }
+  | { ok: false; failure: ModelFailure; used?: ModelUsage };

@@ -8,6 +8,17 @@ export function priceOf(name: string, usage: ModelUsage): number | null {
   return entryOf(name, usage)?.total_price ?? null;
 }
 
+/**
+ * US dollars that a call with so many tokens costs at most: none of them is read from a cache, and all that can be are
+ * written to one. Null when the price of that model is not known.
+ */
+export function highestPrice(name: string, promptTokens: number, completionTokens: number): number | null {
+  const usage = { ...NOTHING, promptTokens, completionTokens };
+  const plain = priceOf(name, usage);
+  const kept = priceOf(name, { ...usage, cacheWriteTokens: promptTokens });
+  return plain === null || kept === null ? null : Math.max(plain, kept);
+}
+
 /** How many tokens the model can read and write in one call; null when that is not known. */
 export function contextWindow(name: string): number | null {
   const entry = entryOf(name, NOTHING);

@@ -4,20 +4,23 @@ import { test } from 'node:test';
 import { cut, say, status, type Answer } from '../../test/support/model-answers.ts';
 import { startModelServer } from '../../test/support/model-server.ts';
 import { resolveModel } from './resolve.ts';
-import { modelStepWithRetries } from './retries.ts';
+import { withRetries } from './retries.ts';
+import { modelStep } from './step.ts';
 
 async function run(answers: Answer[], signal = new AbortController().signal, sleeping?: () => void) {
   await using server = await startModelServer(answers);
   const told: [number, number, string, number][] = [];
   const slept: number[] = [];
-  const outcome = await modelStepWithRetries(
-    {
-      model: resolveModel({ name: 'scripted', baseUrl: server.baseUrl, apiKey: null }, fetch),
-      system: 'You help.',
-      messages: [{ role: 'user', content: 'Hi' }],
-      tools: {},
-      signal,
-    },
+  const outcome = await withRetries(
+    () =>
+      modelStep({
+        model: resolveModel({ name: 'scripted', baseUrl: server.baseUrl, apiKey: null }, fetch),
+        system: 'You help.',
+        messages: [{ role: 'user', content: 'Hi' }],
+        tools: {},
+        signal,
+      }),
+    signal,
     {
       onRetry: (n, of, { kind }, delay) => told.push([n, of, kind, delay]),
       async sleep(ms, aborted) {
@@ -64,7 +67,7 @@ test('waits longer each time, or as long as the provider says', async () => {
 
 test('gives up after five tries', async () => {
   const { outcome, requests } = await run(Array<Answer>(9).fill(status(503)));
-  assert.equal(!outcome.ok && outcome.failure.kind, 'unavailable');
+  assert.equal(!outcome.ok && outcome.failure?.kind, 'unavailable');
   assert.equal(requests, 5);
 });
 

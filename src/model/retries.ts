@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises';
 
 import type { ModelFailure } from './failure.ts';
 import type { ModelOutcome } from './answer.ts';
-import { modelStep, type ModelRequest } from './step.ts';
 
 /** How often a call is tried in all. */
 const TRIES = 5;
@@ -24,23 +23,32 @@ export interface Retries {
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** An attempt that was not made, for a reason that no wait takes away. */
+interface NotMade {
+  ok: false;
+  failure: null;
+}
+
 /**
  * Asks the model, and asks again when what failed may pass by itself: after waits that double, or as long as the
  * provider says. Gives the last failure when none of the tries succeeds.
- * @throws the signal's reason, when it aborts
+ * @param attempt one call, such as `modelStep`
+ * @throws what `attempt` throws; the signal's reason, when it aborts
  */
-export async function modelStepWithRetries(
-  request: ModelRequest,
+export async function withRetries<Other extends NotMade = never>(
+  attempt: () => Promise<ModelOutcome | Other>,
+  signal: AbortSignal,
   retries: Retries = {},
-): Promise<ModelOutcome> {
+): Promise<ModelOutcome | Other> {
   const { onRetry, sleep = wait } = retries;
   for (let tried = 1; ; tried += 1) {
-    const outcome = await modelStep(request);
-    if (outcome.ok || tried === TRIES || !PASSING.has(outcome.failure.kind)) return outcome;
+    const outcome = await attempt();
+    if (outcome.ok || outcome.failure === null || tried === TRIES) return outcome;
+    if (!PASSING.has(outcome.failure.kind)) return outcome;
     const delay = outcome.failure.retryAfterMs ?? jittered(FIRST_WAIT_MS * 2 ** (tried - 1));
     if (delay > LONGEST_WAIT_MS) return outcome;
     onRetry?.(tried + 1, TRIES, outcome.failure, delay);
-    await sleep(delay, request.signal);
+    await sleep(delay, signal);
   }
 }
 

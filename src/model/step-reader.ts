@@ -6,20 +6,22 @@ import type { ModelCall, ModelOutcome, ModelUsage } from './answer.ts';
 export type Stream = StreamTextResult<ToolSet, Record<string, unknown>, never>['stream'];
 type StreamPart = Stream extends AsyncIterable<infer Part> ? Part : never;
 
+const NOTHING: ModelUsage = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
 /** Puts the parts of an answer together, and says whether it is one. */
 export class StepReader {
   /** The first failure. Those after it only say that there was one. */
   error: unknown;
   begun = false;
-  readonly #onText: ((delta: string) => void) | undefined;
+  readonly #onPiece: ((delta: string) => void) | undefined;
   readonly #calls: ModelCall[] = [];
   #id = '';
   #text = '';
   #finish = 'unknown';
-  #usage: ModelUsage = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  #usage: ModelUsage = NOTHING;
 
-  constructor(onText: ((delta: string) => void) | undefined) {
-    this.#onText = onText;
+  constructor(onPiece: ((delta: string) => void) | undefined) {
+    this.#onPiece = onPiece;
   }
 
   failed(error: unknown): void {
@@ -29,11 +31,15 @@ export class StepReader {
   read(part: StreamPart): void {
     switch (part.type) {
       case 'text-delta':
-        this.begun = true;
         this.#text += part.text;
-        this.#onText?.(part.text);
+        this.#took(part.text);
         break;
       case 'reasoning-delta':
+        this.#took(part.text);
+        break;
+      case 'tool-input-delta':
+        this.#took(part.delta);
+        break;
       case 'tool-input-start':
         this.begun = true;
         break;
@@ -60,22 +66,39 @@ export class StepReader {
     }
   }
 
+  /** @param waited whether it was given up while it may have been at work */
+  used(waited: boolean): { used?: ModelUsage } {
+    if (this.#finish !== 'unknown') return { used: this.#usage };
+    return this.begun || waited ? { used: NOTHING } : {};
+  }
+
   outcome(latencyMs: number): ModelOutcome {
+    const used = this.used(false);
     if (this.#finish === 'content-filter') {
       return {
         ok: false,
         failure: failure('content_policy', "The provider's content filter ended the answer."),
+        ...used,
       };
     }
     if (this.#finish === 'error' || this.#finish === 'unknown') {
-      return { ok: false, failure: failure('interrupted', "The model's answer ended before it was whole.") };
+      return {
+        ok: false,
+        failure: failure('interrupted', "The model's answer ended before it was whole."),
+        ...used,
+      };
     }
     if (this.#text.trim() === '' && this.#calls.length === 0) {
-      return { ok: false, failure: failure('unavailable', 'The model gave an empty answer.') };
+      return { ok: false, failure: failure('unavailable', 'The model gave an empty answer.'), ...used };
     }
     const calls = this.#finish === 'length' ? this.#calls.map(cutShort) : this.#calls;
     const step = { id: this.#id, text: this.#text, calls, usage: this.#usage, latencyMs };
     return { ok: true, step };
+  }
+
+  #took(piece: string): void {
+    this.begun = true;
+    this.#onPiece?.(piece);
   }
 
   #call(part: Extract<StreamPart, { type: 'tool-call' }>): ModelCall {

@@ -66,7 +66,7 @@ function kindOf(outcome: ModelOutcome) {
 test('gives the text, piece by piece and whole, with its usage', async () => {
   const pieces: string[] = [];
   const answer = say('Grüße, Welt 👋 und alle', { usage: { prompt: 50, completion: 7, cached: 40 } });
-  const step = await stepOf(torn(3, answer), { onText: (piece) => pieces.push(piece) });
+  const step = await stepOf(torn(3, answer), { onPiece: (piece) => pieces.push(piece) });
   assert.equal(step.text, 'Grüße, Welt 👋 und alle');
   assert.equal(pieces.join(''), step.text);
   assert.ok(pieces.length > 1);
@@ -341,7 +341,7 @@ test('a model that is silent, before or within its answer, is given up', async (
     { idle: 60_000, total: 100 },
   ]) {
     const begun = Promise.withResolvers<void>();
-    const broken = modelStep(requestTo(server, { deadlines, onText: () => begun.resolve() }));
+    const broken = modelStep(requestTo(server, { deadlines, onPiece: () => begun.resolve() }));
     await begun.promise;
     t.mock.timers.tick(100);
     assert.equal(kindOf(await broken), 'interrupted');
@@ -352,7 +352,7 @@ test('an abort rejects with its reason, and lets go of the connection', async ()
   await using server = await startModelServer([stall(3)]);
   const leaving = new AbortController();
   const step = modelStep(
-    requestTo(server, { signal: leaving.signal, onText: () => leaving.abort('stopped') }),
+    requestTo(server, { signal: leaving.signal, onPiece: () => leaving.abort('stopped') }),
   );
   await assert.rejects(step, (reason) => reason === 'stopped');
   await server.until((requests) => requests[0]?.abandoned === true);

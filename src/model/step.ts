@@ -14,8 +14,10 @@ export interface ModelRequest {
   /** Without `execute`: whoever asks makes the calls. Inputs are checked against their schemas. */
   tools: ToolSet;
   signal: AbortSignal;
-  /** Pieces of the text as they come. What came before a failure was no answer. */
-  onText?: (delta: string) => void;
+  /** Pieces of the answer as they come: its text, what the model thinks, arguments. Before a failure they were no answer. */
+  onPiece?: (delta: string) => void;
+  /** The longest answer, in tokens; the provider's own limit when not given. */
+  maxOutputTokens?: number;
   deadlines?: Deadlines;
 }
 
@@ -28,7 +30,7 @@ export async function modelStep(request: ModelRequest): Promise<ModelOutcome> {
   const { model, signal } = request;
   signal.throwIfAborted();
   using deadline = new Deadline(request.deadlines ?? DEADLINES);
-  const reader = new StepReader(request.onText);
+  const reader = new StepReader(request.onPiece);
   const began = performance.now();
   try {
     const stream = await openStream(request, AbortSignal.any([signal, deadline.signal]));
@@ -40,9 +42,10 @@ export async function modelStep(request: ModelRequest): Promise<ModelOutcome> {
     reader.failed(error);
   }
   signal.throwIfAborted();
-  if (deadline.signal.aborted) return { ok: false, failure: silent(reader.begun) };
+  const used = reader.used(deadline.signal.aborted);
+  if (deadline.signal.aborted) return { ok: false, failure: silent(reader.begun), ...used };
   if (reader.error !== undefined) {
-    return { ok: false, failure: failureOf(reader.error, { begun: reader.begun, key: model.key }) };
+    return { ok: false, failure: failureOf(reader.error, { begun: reader.begun, key: model.key }), ...used };
   }
   return reader.outcome(Math.round(performance.now() - began));
 }
@@ -58,6 +61,7 @@ async function openStream(request: ModelRequest, signal: AbortSignal): Promise<S
       n === request.messages.length - 1 ? cached(message) : message,
     ),
     tools: request.tools,
+    ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
     abortSignal: signal,
     // Retries are ours: they are shown to the user, and they cover streams that break.
     maxRetries: 0,

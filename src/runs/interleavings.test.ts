@@ -187,9 +187,9 @@ async function assertAtRest({ here, acknowledged }: World, id: Operation['id']):
     events.map((event) => event.id),
     events.map((_, index) => index),
   );
-  const { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage } = row;
+  const { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage, condensation } = row;
   assert.deepEqual(
-    { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage },
+    { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage, condensation },
     events.reduce(project, EMPTY_PROJECTION),
   );
 }

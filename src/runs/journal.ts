@@ -1,5 +1,5 @@
 import type { Journal, StepRecord } from '../agent/journal.ts';
-import type { ConversationStore, OpenActionState } from '../conversations/store.ts';
+import type { Conversation, ConversationStore, OpenActionState } from '../conversations/store.ts';
 import { type Event, type NewEvent, isAction } from '../events/event.ts';
 import { type EventLog, Fenced } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
@@ -36,13 +36,22 @@ export class RunJournal implements Journal {
     return this.#seen;
   }
 
-  append(events: readonly NewEvent[]): Promise<Event[]> {
-    return this.#write(({ events: log }) => this.#append(log, events));
+  append(events: readonly NewEvent[], settled: readonly number[] = []): Promise<Event[]> {
+    return this.#write(async (stores) => {
+      const appended = await this.#append(stores.events, events);
+      if (settled.length > 0) await this.#setAside(stores, settled, {});
+      return appended;
+    });
+  }
+
+  reserve(call: number, dollars: number): Promise<void> {
+    return this.#write((stores) => this.#setAside(stores, [call], dollars > 0 ? { [call]: dollars } : {}));
   }
 
   recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
     const { conversation, generation } = this.#options;
-    return this.#write(async ({ events: log, conversations }) => {
+    return this.#write(async (stores) => {
+      const { events: log, conversations } = stores;
       const appended = await this.#append(log, events);
       for (const index of step.open) {
         const event = appended[index];
@@ -50,6 +59,7 @@ export class RunJournal implements Journal {
         await conversations.setAction(conversation, event.id, stateOf(index, step));
       }
       await conversations.change(conversation, { iterations: step.iterations }, generation);
+      if (step.settled?.length) await this.#setAside(stores, step.settled, {});
       return appended;
     });
   }
@@ -98,6 +108,22 @@ export class RunJournal implements Journal {
     return log.append(
       conversation,
       events.map((event) => redactEvent(event, redact)),
+      generation,
+    );
+  }
+
+  /** Sets aside what `more` says, and no longer what was for the calls of `gone`. */
+  async #setAside(
+    { conversations }: JournalStores,
+    gone: readonly number[],
+    more: Conversation['reserved'],
+  ): Promise<void> {
+    const { conversation, generation } = this.#options;
+    const row = await conversations.get(conversation);
+    const kept = Object.entries(row?.reserved ?? {}).filter(([call]) => !gone.includes(Number(call)));
+    await conversations.change(
+      conversation,
+      { reserved: { ...Object.fromEntries(kept), ...more } },
       generation,
     );
   }

@@ -41,8 +41,8 @@ function countingJournal({ journal, spent }: AgentContext, metrics: Pick<Metrics
   // from one step to the next.
   let cache = spent.promptTokens === 0 ? { read: 0, write: 0 } : null;
   const count = (events: readonly NewEvent[]): void => {
-    const used = events.map((event) => ('action' in event ? event.llm_metrics : undefined)).find(Boolean);
-    // A step of nothing but calls that were not understood carries none; the next one's include it.
+    const used = events.map((event) => event.llm_metrics).find(Boolean);
+    // A step that no model was asked for carries none.
     if (!used) return metrics.step(NOTHING);
     const { prompt_tokens, completion_tokens, cache_read_tokens, cache_write_tokens } =
       used.accumulated_token_usage;
@@ -59,7 +59,8 @@ function countingJournal({ journal, spent }: AgentContext, metrics: Pick<Metrics
     cache = { read: cache_read_tokens, write: cache_write_tokens };
   };
   return {
-    append: (events) => journal.append(events),
+    append: (events, settled) => journal.append(events, settled),
+    reserve: (call, dollars) => journal.reserve(call, dollars),
     recordStep: async (events, step) => {
       const recorded = await journal.recordStep(events, step);
       count(recorded);

@@ -90,6 +90,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
       completionTokens: row.completionTokens,
     },
     budgetFrom: row.budgetFrom,
+    reserved: row.reserved,
     ...(rename && { rename }),
     sandbox: () => openSandbox(options, stand),
     notify: (status) =>

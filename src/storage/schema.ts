@@ -45,6 +45,8 @@ export interface Schema {
     prepared: number;
     iterations: number;
     budget_from: number;
+    condensation: Generated<number>;
+    reserved: Generated<string>;
     request: string;
   };
   /** Conversations that were removed and whose workspace is still to be discarded. */

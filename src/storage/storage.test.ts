@@ -100,8 +100,11 @@ test('who waited before the order of waiting was noted waits in the order of cre
   });
   await first.close();
   const former = new DatabaseSync(join(directory, DATABASE_FILE));
-  former.exec('drop index conversations_turn; alter table conversations drop column turn');
-  former.exec("delete from kysely_migration where name = '0004-turn'");
+  former.exec('drop index conversations_turn; drop table made_refs');
+  for (const column of ['turn', 'condensation', 'reserved']) {
+    former.exec(`alter table conversations drop column ${column}`);
+  }
+  former.exec("delete from kysely_migration where name >= '0004-turn'");
   former.close();
   const storage = await openStorage(directory);
   t.after(() => storage.close());

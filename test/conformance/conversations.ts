@@ -68,11 +68,13 @@ const rows: Facts = {
       prepared: false,
       iterations: 0,
       budgetFrom: 0,
+      reserved: {},
       agentState: 'loading',
       accumulatedCost: 0,
       promptTokens: 0,
       completionTokens: 0,
       lastUserMessage: -1,
+      condensation: -1,
     };
     const { conversations } = under.storage.read;
     assert.deepEqual(await conversations.get(key), expected);
@@ -141,6 +143,7 @@ const rows: Facts = {
       { unfinished: false },
       { prepared: true },
       { iterations: 7 },
+      { reserved: { 3: 0.25, 10: 1e-7 } },
       { budgetFrom: 1.25 },
       { selectedBranch: 'work' },
       { error: null, runtimeStatus: null, wanted: true, prepared: false, unfinished: true },

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { action, agentMessage, observation, stateChanged, userMessage } from '../../src/events/build.ts';
+import {
+  action,
+  condensation,
+  agentMessage,
+  observation,
+  stateChanged,
+  userMessage,
+} from '../../src/events/build.ts';
 import { AGENT_STATES, type Event, type LlmMetrics, type NewEvent } from '../../src/events/event.ts';
 import type { StoredEvent } from '../../src/events/log.ts';
 import { EMPTY_PROJECTION, project } from '../../src/events/projection.ts';
@@ -53,6 +60,14 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
     .map(([thought, more]) => action('agent', 'think', thought, { thought }, more)),
   fc.constantFrom(...AGENT_STATES).map((state) => stateChanged(state)),
   anyText.map((text) => observation('agent', 'think', text, {})),
+  anyText.map((summary) =>
+    condensation({
+      first: 1,
+      last: 2,
+      summary,
+      carried: { steps: 1, said: [], waiting: [], tasks: [], cwd: null },
+    }),
+  ),
 );
 
 export const eventLogFacts: Facts = {
@@ -184,9 +199,10 @@ export const eventLogFacts: Facts = {
         const folded = log.reduce(project, EMPTY_PROJECTION);
         const row = await under.storage.read.conversations.get(key);
         assert.ok(row);
-        const { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage } = row;
+        const { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage, condensation } =
+          row;
         assert.deepEqual(
-          { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage },
+          { agentState, accumulatedCost, promptTokens, completionTokens, lastUserMessage, condensation },
           folded,
         );
         assert.equal(row.lastEventId, log.length - 1);

@@ -139,6 +139,7 @@ function assertRowIsFold({ events, row }: Left): void {
       promptTokens: row['prompt_tokens'],
       completionTokens: row['completion_tokens'],
       lastUserMessage: row['last_user_message'],
+      condensation: row['condensation'],
     },
     folded,
   );

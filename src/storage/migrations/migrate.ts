@@ -5,6 +5,7 @@ import { up as audit } from './0002-audit.ts';
 import { up as feedback } from './0003-feedback.ts';
 import { up as turn } from './0004-turn.ts';
 import { up as madeRefs } from './0005-made-refs.ts';
+import { up as condensation } from './0006-condensation.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -13,6 +14,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-feedback': { up: feedback },
   '0004-turn': { up: turn },
   '0005-made-refs': { up: madeRefs },
+  '0006-condensation': { up: condensation },
 };
 
 /** Whether this release has that migration. */

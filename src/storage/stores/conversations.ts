@@ -45,6 +45,8 @@ const COLUMNS = [
   'prepared',
   'iterations',
   'budget_from',
+  'condensation',
+  'reserved',
 ] as const;
 
 type Row = Selectable<Schema['conversations']>;
@@ -153,6 +155,7 @@ export class SqlConversationStore implements ConversationStore {
     if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
     if (change.iterations !== undefined) row.iterations = change.iterations;
     if (change.budgetFrom !== undefined) row.budget_from = change.budgetFrom;
+    if (change.reserved !== undefined) row.reserved = JSON.stringify(change.reserved);
     if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
     let query = this.#db.updateTable('conversations').set(row).where('key', '=', key);
     if (change.wanted !== undefined) query = query.set(change.wanted ? WANTED : UNWANTED);
@@ -499,5 +502,7 @@ function conversationOf(row: Pick<Row, (typeof COLUMNS)[number]>): Conversation 
     prepared: row.prepared === 1,
     iterations: row.iterations,
     budgetFrom: row.budget_from,
+    condensation: row.condensation,
+    reserved: JSON.parse(row.reserved) as Conversation['reserved'],
   };
 }

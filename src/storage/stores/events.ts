@@ -35,6 +35,7 @@ export class SqlEventLog implements EventLog {
           'prompt_tokens',
           'completion_tokens',
           'last_user_message',
+          'condensation',
         ])
         .where('key', '=', value('key')),
     );
@@ -54,6 +55,7 @@ export class SqlEventLog implements EventLog {
           prompt_tokens: value('prompt_tokens'),
           completion_tokens: value('completion_tokens'),
           last_user_message: value('last_user_message'),
+          condensation: value('condensation'),
         })
         .where('key', '=', value('key')),
     );
@@ -79,6 +81,7 @@ export class SqlEventLog implements EventLog {
       promptTokens: row.prompt_tokens,
       completionTokens: row.completion_tokens,
       lastUserMessage: row.last_user_message,
+      condensation: row.condensation,
     };
     const appended: Event[] = [];
     const stored: StoredEvent[] = [];
@@ -98,6 +101,7 @@ export class SqlEventLog implements EventLog {
       prompt_tokens: projection.promptTokens,
       completion_tokens: projection.completionTokens,
       last_user_message: projection.lastUserMessage,
+      condensation: projection.condensation,
     });
     this.#appended(conversation, stored);
     return appended;
@@ -126,6 +130,7 @@ type Head = Pick<
   | 'prompt_tokens'
   | 'completion_tokens'
   | 'last_user_message'
+  | 'condensation'
 >;
 
 type Range = { conversation: number; from: number; to: number; limit: number };

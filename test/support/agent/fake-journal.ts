@@ -12,6 +12,8 @@ export class FakeLog {
   readonly events: Event[] = [];
   readonly open = new Map<number, OpenJournalAction['state']>();
   iterations = 0;
+  /** What is set aside for calls of the model. */
+  readonly reserved = new Map<number, number>();
   /** How often events were read by runs, for tests that count. */
   reads = 0;
 
@@ -61,8 +63,18 @@ export class FakeJournal implements Journal {
     this.#faults = faults;
   }
 
-  append(events: readonly NewEvent[]): Promise<Event[]> {
-    return this.#write(() => this.#store(events));
+  append(events: readonly NewEvent[], settled: readonly number[] = []): Promise<Event[]> {
+    return this.#write(() => {
+      for (const call of settled) this.#log.reserved.delete(call);
+      return this.#store(events);
+    });
+  }
+
+  reserve(call: number, dollars: number): Promise<void> {
+    return this.#write(() => {
+      this.#log.reserved.delete(call);
+      if (dollars > 0) this.#log.reserved.set(call, dollars);
+    });
   }
 
   recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
@@ -75,6 +87,7 @@ export class FakeJournal implements Journal {
         this.#log.open.set(event.id, state);
       }
       this.#log.iterations = step.iterations;
+      for (const call of step.settled ?? []) this.#log.reserved.delete(call);
       return stored;
     });
   }

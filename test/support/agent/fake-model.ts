@@ -4,8 +4,6 @@ import type { RunModel } from '../../../src/model/run-model.ts';
 
 type StreamOf = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'];
 type Part = StreamOf extends ReadableStream<infer P> ? P : never;
-type Prompt = Parameters<MockLanguageModelV4['doStream']>[0]['prompt'];
-
 /** One answer: a text, calls, or an error that the provider's client throws. */
 export interface Scripted {
   text?: string;
@@ -13,28 +11,37 @@ export interface Scripted {
   calls?: { name: string; input: object | string; id?: string }[];
   error?: Error;
   usage?: { prompt: number; completion: number };
+  /** The stream breaks off before its end. */
+  broken?: boolean;
   /** Done before the answer, as if it happened meanwhile; never resolving holds the answer back. */
   meanwhile?: () => void | Promise<void>;
 }
 
+export type Prompt = Parameters<MockLanguageModelV4['doStream']>[0]['prompt'];
+
 /**
- * Answers by the turn that the request asks for, so without memory: a run that takes over gets the same answer. A
- * list within the script is used up one by one by the requests for that turn.
+ * A list answers by the turn that the request asks for, so without memory: a run that takes over gets the same answer.
+ * A list within it is used up one by one by the requests for that turn.
  */
+export type Script = readonly (Scripted | Scripted[])[] | ((prompt: Prompt) => Scripted);
+
 export class FakeModel {
   readonly prompts: Prompt[] = [];
   readonly runModel: RunModel;
-  readonly #script: readonly (Scripted | Scripted[])[];
+  /** The limits of their answers that requests gave. */
+  readonly limits: (number | undefined)[] = [];
+  readonly #script: Script;
 
-  constructor(script: readonly (Scripted | Scripted[])[], name = 'test/scripted') {
+  constructor(script: Script, name = 'test/scripted') {
     this.#script = script;
     const model = new MockLanguageModelV4({
-      doStream: async ({ prompt, abortSignal }) => {
+      doStream: async ({ prompt, abortSignal, maxOutputTokens }) => {
         this.prompts.push(structuredClone(prompt));
-        const answer = this.#answer(prompt.filter(({ role }) => role === 'assistant').length);
+        this.limits.push(maxOutputTokens);
+        const answer = this.#answer(prompt);
         await untilAborted(answer.meanwhile?.(), abortSignal);
         if (answer.error) throw answer.error;
-        return { stream: streamOf(partsOf(answer, this.prompts.length)) };
+        return { stream: streamOf(partsOf(answer, this.prompts.length), answer.broken) };
       },
     });
     this.runModel = {
@@ -45,7 +52,9 @@ export class FakeModel {
     };
   }
 
-  #answer(turn: number): Scripted {
+  #answer(prompt: Prompt): Scripted {
+    if (typeof this.#script === 'function') return this.#script(prompt);
+    const turn = prompt.filter(({ role }) => role === 'assistant').length;
     const entry = this.#script[turn];
     const answer = Array.isArray(entry) ? (entry.length > 1 ? entry.shift() : entry[0]) : entry;
     if (!answer) throw Object.assign(new Error(`the script has no turn ${turn}`), { statusCode: 400 });
@@ -94,11 +103,14 @@ function partsOf(
   ];
 }
 
-function streamOf(parts: Part[]): ReadableStream<Part> {
+function streamOf(parts: Part[], broken = false): ReadableStream<Part> {
+  const waiting = broken ? parts.slice(0, -1) : [...parts];
   return new ReadableStream({
-    start(controller) {
-      for (const part of parts) controller.enqueue(part);
-      controller.close();
+    pull(controller) {
+      const part = waiting.shift();
+      if (part) controller.enqueue(part);
+      else if (broken) controller.error(new Error('The connection was closed.'));
+      else controller.close();
     },
   });
 }

@@ -1,8 +1,9 @@
 import { stateChanged, userMessage } from '../../../src/events/build.ts';
+import { EMPTY_PROJECTION, project } from '../../../src/events/projection.ts';
 import type { AgentContext, AgentOutcome } from '../../../src/agent/context.ts';
 import { runAgent } from '../../../src/agent/run-agent.ts';
 import { FakeJournal, FakeLog } from './fake-journal.ts';
-import { FakeModel, type Scripted } from './fake-model.ts';
+import { FakeModel, type Script } from './fake-model.ts';
 import { FakeSandbox } from './fake-sandbox.ts';
 
 /** A conversation with fakes around the agent: one log, one sandbox, as many runs as the test wants. */
@@ -13,12 +14,13 @@ export class Stage {
   readonly abort = new AbortController();
   readonly model: FakeModel;
 
-  constructor(script: readonly (Scripted | Scripted[])[], says: string | null = 'Do it.', model?: string) {
+  constructor(script: Script, says: string | null = 'Do it.', model?: string) {
     this.model = new FakeModel(script, model);
     if (says !== null) this.log.append([userMessage(says)]);
   }
 
   context(more: Partial<AgentContext> = {}): AgentContext {
+    const row = this.log.events.reduce(project, EMPTY_PROJECTION);
     return {
       agent: 'CodeActAgent',
       conversationId: 'abc',
@@ -31,7 +33,8 @@ export class Stage {
       model: this.model.runModel,
       journal: new FakeJournal(this.log),
       iterations: this.log.iterations,
-      spent: { cost: 0, promptTokens: 0, completionTokens: 0 },
+      spent: { cost: row.accumulatedCost, ...row },
+      reserved: Object.fromEntries(this.log.reserved),
       sandbox: async () => this.sandbox,
       notify: (status) => this.statuses.push(status),
       signal: this.abort.signal,
