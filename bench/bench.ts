@@ -1,37 +1,59 @@
-/** Runs the rows named, or all, prints them as a table and keeps every number in `bench/results/<date>.json`. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
-import { firstOutputRow } from './first-output.ts';
-import { conversationsRow, providersRow, settingsRow } from './operations.ts';
-import type { Row } from './row.ts';
+/**
+ * Measures the subjects named, or all, each at its full size and at a tenth of it, prints them as a table and keeps
+ * every number in `bench/results/<date>.json`. With `--docs` the table also replaces the one in docs/performance.md;
+ * `--tenth` leaves the full sizes out; `--minutes` is how long what is loaded for long is loaded.
+ *
+ * Each measurement is a process of its own with a folder of its own and a time to be done in: what hangs is ended,
+ * with all that it started, and its line says so.
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import type { Row, Share } from './row.ts';
+import { SUBJECTS } from './subjects.ts';
+import { type Measured, tableOf } from './table.ts';
 
-const ROWS: Record<string, () => Promise<Row>> = {
-  settings: settingsRow,
-  conversations: conversationsRow,
-  providers: providersRow,
-  'first-output': firstOutputRow,
-};
+const DOCS = 'docs/performance.md';
+const SHARES: readonly Share[] = [1, 0.1];
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !Object.hasOwn(ROWS, name));
+const { values: options, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: {
+    docs: { type: 'boolean', default: false },
+    tenth: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+  },
+});
+const unknown = asked.filter((name) => !Object.hasOwn(SUBJECTS, name));
 if (unknown.length > 0) {
-  throw new Error(`no such row: ${unknown.join(', ')}; there are ${Object.keys(ROWS).join(', ')}`);
+  throw new Error(`no such subject: ${unknown.join(', ')}; there are ${Object.keys(SUBJECTS).join(', ')}`);
 }
 
-const loadBefore = loadavg();
-const rows: Row[] = [];
-for (const [name, measure] of Object.entries(ROWS)) {
-  if (asked.length === 0 || asked.includes(name)) rows.push(await measure());
-}
-
-const print = (cells: readonly string[]) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
-print(['what', 'measured', 'limit', 'result', 'goal', '']);
-print(['---', '---', '---', '---', '---', '---']);
-for (const row of rows) {
-  print([row.name, row.measured, row.limit, row.result, row.goal, row.reached ? 'reached' : 'NOT REACHED']);
-}
+/** Of load, for a subject that has it by the minute: the whole time is for who asks for it by name. */
+const minutes = Number(options.minutes ?? (asked.includes('load-then-rest') ? 10 : 1));
 
 const date = new Date().toISOString();
+const loadBefore = loadavg();
+const rows: Measured[] = [];
+for (const [name, subject] of Object.entries(SUBJECTS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  const bySize: Measured[][] = [];
+  for (const share of options.tenth ? SHARES.slice(1) : SHARES) {
+    const began = performance.now();
+    const loaded = subject.isLoadedForMinutes === true ? minutes * share * 60 : 0;
+    const measured = await measure(name, share, subject.seconds + loaded);
+    bySize.push(measured.map((row) => ({ subject: name, share, ...row })));
+    const seconds = ((performance.now() - began) / 1000).toFixed(0);
+    process.stderr.write(`${name}, ${share === 1 ? 'full size' : 'a tenth'}: ${seconds} s\n`);
+  }
+  rows.push(...bySize.flat());
+}
+
+const table = tableOf(rows);
+process.stdout.write(table);
 const machine = {
   node: process.version,
   cpu: cpus()[0]?.model,
@@ -43,3 +65,43 @@ await mkdir('bench/results', { recursive: true });
 const file = `bench/results/${date.slice(0, 19).replaceAll(':', '')}.json`;
 await writeFile(file, `${JSON.stringify({ date, machine, rows }, null, 2)}\n`);
 process.stdout.write(`\n${file}\n`);
+if (options.docs) await putIntoDocs(table);
+
+/** What fails is a line of the table too: the rest is still worth having. */
+async function measure(name: string, share: Share, seconds: number): Promise<Row[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
+  const child = spawn(process.execPath, ['bench/measure.ts', name, String(share), String(minutes)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // A group of its own: whatever it starts is ended with it.
+    detached: true,
+    env: { ...process.env, TMPDIR: folder },
+  });
+  const end = (): void => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  };
+  process.once('SIGINT', end);
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+    end();
+  }, seconds * 1000);
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const printed = await text(child.stdout);
+  const code = await exited;
+  clearTimeout(late);
+  process.off('SIGINT', end);
+  await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  if (code === 0) return JSON.parse(printed) as Row[];
+  process.exitCode = 1;
+  const why = isLate ? `not done in ${seconds} s` : `failed with ${code}: standard error says why`;
+  return [{ what: name, measured: why, goal: { text: 'a figure', reached: false } }];
+}
+
+async function putIntoDocs(table: string): Promise<void> {
+  const page = await readFile(DOCS, 'utf8');
+  const [before, rest] = page.split('<!-- table -->\n');
+  const after = rest?.split('<!-- end of table -->\n')[1];
+  if (before === undefined || after === undefined) throw new Error(`${DOCS} has no place for the table`);
+  const when = `Measured ${date.slice(0, 10)} with Node ${machine.node} on ${machine.cores} cores (${machine.cpu}), ${Math.round(machine.memory / 2 ** 30)} GiB of memory; load of the machine before: ${loadBefore[0]?.toFixed(2)}.\n\n`;
+  await writeFile(DOCS, `${before}<!-- table -->\n${when}${table}<!-- end of table -->\n${after}`);
+}

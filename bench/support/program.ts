@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const START_MS = 20_000;
+const STOP_MS = 10_000;
+
 /** A port that is free now. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -15,51 +17,44 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** A server of its own process, stopped when disposed of. */
+/** A server of the bench in a process of its own, that takes `--port`; stopped when disposed of. */
 export class ServerProgram implements AsyncDisposable {
   readonly port: number;
+  readonly pid: number;
   readonly #child: ChildProcess;
 
   private constructor(port: number, child: ChildProcess) {
     this.port = port;
+    this.pid = child.pid ?? 0;
     this.#child = child;
   }
 
   /** Starts it and waits until it takes connections. */
-  static async start(
-    args: readonly string[],
-    port: number,
-    env: Record<string, string> = {},
-  ): Promise<ServerProgram> {
-    const child = spawn(process.execPath, args, {
+  static async start(args: readonly string[], env: Record<string, string> = {}): Promise<ServerProgram> {
+    const port = await freePort();
+    const child = spawn(process.execPath, [...args, '--port', String(port)], {
       stdio: ['ignore', 'ignore', 'inherit'],
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+      env: { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...env },
     });
-    const program = new ServerProgram(port, child);
-    const deadline = performance.now() + 20_000;
+    const deadline = performance.now() + START_MS;
     while (!(await answers(port))) {
       if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode}`);
       if (performance.now() > deadline) throw new Error(`${args.join(' ')} does not answer`);
-      await sleep(20);
+      await sleep(5);
     }
-    return program;
+    return new ServerProgram(port, child);
   }
 
-  /** Microseconds of processor time its threads have used, those that have ended left out. */
-  async processorTime(): Promise<number> {
-    const threads = `/proc/${this.#child.pid}/task`;
-    let nanoseconds = 0;
-    for (const thread of await readdir(threads)) {
-      const used = await readFile(`${threads}/${thread}/schedstat`, 'utf8').catch(() => '0');
-      nanoseconds += Number(used.split(' ', 1)[0]);
-    }
-    return nanoseconds / 1000;
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
     this.#child.kill('SIGTERM');
     await once(this.#child, 'exit');
+    clearTimeout(late);
   }
 }
 
@@ -72,13 +67,13 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-/** Runs a program of ours to its end, with `input`, and gives what it printed. */
-export async function runProgram(args: readonly string[], input: string): Promise<string> {
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+/** Runs a program of the bench to its end, with `input` as JSON, and gives the JSON it printed. */
+export async function runProgram<Result>(program: string, input: unknown): Promise<Result> {
+  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
-  child.stdin.end(input);
+  child.stdin.end(JSON.stringify(input));
   const printed = await text(child.stdout);
   const [code] = await exited;
-  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`);
-  return printed;
+  if (code !== 0) throw new Error(`${program} ended with ${code}`);
+  return JSON.parse(printed) as Result;
 }

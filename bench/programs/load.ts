@@ -1,50 +1,41 @@
 /**
- * Sends POSTs of the bodies on its standard input, a JSON list, in turn, over as many connections as asked, each one
- * at a time, for some seconds, and prints what came of it as JSON. A program of its own, so that it shares no event loop with what it measures; plain sockets, so that
- * it costs little beside it.
+ * Sends the requests of a {@link LoadSpec} in turn, over as many connections as asked, each one at a time, for some
+ * seconds, and prints a {@link LoadResult}. A program of its own, so that it shares no event loop with what it
+ * measures; plain sockets, so that it costs little beside it.
  */
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
+import { json } from 'node:stream/consumers';
+
+export interface LoadSpec {
+  port: number;
+  connections: number;
+  seconds: number;
+  requests: { method: string; path: string; key: string; body?: unknown }[];
+}
 
 export interface LoadResult {
   requests: number;
   perSecond: number;
   /** Milliseconds. */
   median: number;
+  p95: number;
   p99: number;
 }
 
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string' },
-    path: { type: 'string' },
-    keys: { type: 'string' },
-    connections: { type: 'string' },
-    seconds: { type: 'string' },
-  },
-});
-const required = (name: keyof typeof values): string => {
-  const value = values[name];
-  if (value === undefined) throw new Error(`--${name} is missing`);
-  return value;
-};
-
-const bodies: unknown[] = JSON.parse(await text(process.stdin));
-const keys = required('keys').split(',');
-const requests = Array.from({ length: Math.max(bodies.length, keys.length) }, (_, n) => {
-  const bytes = Buffer.from(JSON.stringify(bodies[n % bodies.length]));
-  const head =
-    `POST ${required('path')} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
-    `X-Session-API-Key: ${keys[n % keys.length]}\r\nContent-Length: ${bytes.length}\r\n\r\n`;
+const { port, connections, seconds, requests } = (await json(process.stdin)) as LoadSpec;
+const texts = requests.map(({ method, path, key, body }) => {
+  const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
+  const content =
+    body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${bytes.length}\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Session-API-Key: ${key}\r\n${content}\r\n`;
   return Buffer.concat([Buffer.from(head), bytes]);
 });
 let next = 0;
 const latencies: number[] = [];
-const until = performance.now() + Number(required('seconds')) * 1000;
 
 const begun = performance.now();
-await Promise.all(Array.from({ length: Number(required('connections')) }, sendUntilDone));
+const until = begun + seconds * 1000;
+await Promise.all(Array.from({ length: connections }, sendUntilDone));
 const elapsed = performance.now() - begun;
 
 latencies.sort((a, b) => a - b);
@@ -54,18 +45,19 @@ const result: LoadResult = {
   requests: latencies.length,
   perSecond: latencies.length / (elapsed / 1000),
   median: at(0.5),
+  p95: at(0.95),
   p99: at(0.99),
 };
 process.stdout.write(JSON.stringify(result));
 
 function sendUntilDone(): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port: Number(required('port')), noDelay: true });
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     let received = '';
     let sent = 0;
     const send = () => {
       sent = performance.now();
-      socket.write(requests[next % requests.length] ?? '');
+      socket.write(texts[next % texts.length] ?? '');
       next += 1;
     };
     socket.setEncoding('latin1');

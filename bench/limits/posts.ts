@@ -1,7 +1,10 @@
 /**
- * What the same stack can do at best: fastify, a zod schema of the same members and checks, one durable write of a row
- * as long as ours, the writes of a turn in one commit. No keys, no secrets sealed, nothing merged, no events, no log;
- * imports nothing of Parley. Serves at `--port` with the database in `--data`, until it is killed.
+ * What the same stack can do at best: fastify, a zod schema of the same members and checks, and one durable write of
+ * what the operation cannot do without, the writes of a turn in one commit. For settings and providers that is a row as
+ * long as ours. For a conversation it is a row that is found by its id, by its user and by whether it waits (three
+ * indexes), with its request, and the two events its log begins with, each in a table with a key of its own; the same
+ * lengths as ours. No keys, no secrets sealed, nothing merged, nothing redacted, no log; imports nothing of Parley.
+ * Serves at `--port` with the database in `--data`, until it is killed.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -14,7 +17,7 @@ import {
   validatorCompiler,
 } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { conversation, providers, settings } from './limit-schemas.ts';
+import { conversation, providers, settings } from './schemas.ts';
 
 const { values } = parseArgs({ options: { port: { type: 'string' }, data: { type: 'string' } } });
 
@@ -24,12 +27,27 @@ const SEALED = 'x'.repeat(1_700);
 const database = new DatabaseSync(join(values.data ?? '.', 'limit.db'));
 database.exec('pragma journal_mode = wal; pragma synchronous = full;');
 database.exec('create table settings (user text primary key, document text not null, sealed text not null)');
-database.exec('create table conversations (id text primary key, document text not null)');
+database.exec(`
+  create table conversations (
+    key integer primary key autoincrement, id text not null, user text not null, title text not null,
+    state text not null, created_at text not null, last_event integer not null, wanted integer not null,
+    request text not null, unique (user, id)
+  );
+  create index newest on conversations (user, key);
+  create index waiting on conversations (user, key) where wanted = 1;
+  create table events (
+    conversation integer not null, id integer not null, body text not null, primary key (conversation, id)
+  );
+`);
 const upsert = database.prepare(
   `insert into settings values (?, ?, ?)
    on conflict (user) do update set document = excluded.document, sealed = excluded.sealed`,
 );
-const insert = database.prepare('insert into conversations values (?, ?)');
+const insert = database.prepare(
+  `insert into conversations (id, user, title, state, created_at, last_event, wanted, request)
+   values (?, 'ann', ?, 'loading', ?, 1, 1, ?)`,
+);
+const append = database.prepare('insert into events values (?, ?, ?)');
 
 let waiting: { write: () => void; done: () => void }[] = [];
 
@@ -89,8 +107,39 @@ const routes: FastifyPluginCallbackZod = (server, _options, done) => {
     },
     async ({ body }) => {
       const id = randomUUID().replaceAll('-', '');
-      const document = JSON.stringify(body);
-      await store(() => insert.run(id, document));
+      const message = body.initial_user_msg ?? '';
+      // Sealed and in base64 it is a third longer.
+      const request = JSON.stringify(body).padEnd(Math.ceil((JSON.stringify(body).length * 4) / 3));
+      const timestamp = new Date().toISOString();
+      const events = [
+        {
+          id: 0,
+          timestamp,
+          source: 'environment',
+          message: '',
+          observation: 'agent_state_changed',
+          content: '',
+          extras: { agent_state: 'loading', reason: '' },
+        },
+        {
+          id: 1,
+          timestamp,
+          source: 'user',
+          message,
+          action: 'message',
+          args: {
+            content: message,
+            file_urls: null,
+            image_urls: body.image_urls ?? [],
+            wait_for_response: false,
+            security_risk: -1,
+          },
+        },
+      ].map((event) => JSON.stringify(event));
+      await store(() => {
+        const { lastInsertRowid: key } = insert.run(id, message.slice(0, 50), timestamp, request);
+        for (const [n, event] of events.entries()) append.run(key, n, event);
+      });
       return { status: 'ok', message: null, conversation_id: id };
     },
   );

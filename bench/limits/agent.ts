@@ -1,0 +1,44 @@
+/**
+ * The least an agent can do for a step: reads the streamed answer, makes the call durable, makes its result durable,
+ * and asks again with all that was said so far. No history folded from a log, no prices, no limits, no view, nobody who
+ * watches; imports nothing of Parley. Its input is `{url, steps}` of a model of the bench.
+ */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { json } from 'node:stream/consumers';
+
+const { url, steps } = (await json(process.stdin)) as { url: string; steps: number };
+const database = new DatabaseSync(join(mkdtempSync(join(tmpdir(), 'limit-')), 'limit.db'));
+database.exec('pragma journal_mode = wal; pragma synchronous = full;');
+database.exec('create table events (id integer primary key, body text not null)');
+const append = database.prepare('insert into events (body) values (?)');
+
+const tools = [{ type: 'function', function: { name: 'think', parameters: { type: 'object' } } }];
+const messages: object[] = [{ role: 'user', content: 'bench-1' }];
+for (let step = 0; step < steps; step += 1) {
+  const [call] = await ask();
+  append.run(JSON.stringify({ source: 'agent', action: 'think', call }));
+  const result = 'Your thought has been logged.';
+  append.run(JSON.stringify({ source: 'agent', observation: 'think', content: result }));
+  messages.push({ role: 'assistant', content: null, tool_calls: [call] });
+  messages.push({ role: 'tool', tool_call_id: call?.id, content: result });
+}
+await ask();
+process.stdout.write('{}');
+
+async function ask(): Promise<{ id: string }[]> {
+  const reply = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'bench', stream: true, tools, messages }),
+  });
+  const calls: { id: string }[] = [];
+  for (const line of (await reply.text()).split('\n')) {
+    if (!line.startsWith('data: {')) continue;
+    const chunk: { choices: { delta: { tool_calls?: { id: string }[] } }[] } = JSON.parse(line.slice(6));
+    calls.push(...(chunk.choices[0]?.delta.tool_calls ?? []));
+  }
+  return calls;
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startParley } from '../../test/support/parley.ts';
+import type { Gap } from '../programs/model.ts';
+import { heldTo, type Row, type Share, type Subject } from '../row.ts';
+import { gapsOf, startModel, useModel } from '../support/model.ts';
+import { processorTime } from '../support/processes.ts';
+import { median, quantile } from '../support/statistics.ts';
+
+const CONVERSATIONS = 200;
+const STEPS = 15;
+const MODEL_MS = 1_000;
+const GOAL_MS = 50;
+const PATIENCE_MS = 100_000;
+
+/**
+ * As many conversations as one machine drives at once, whose models answer after a second: what a step takes beyond
+ * that. Their steps are thoughts, so that no command's time is in it; beside it the same with commands in sandboxes.
+ * The first step, which also makes the workspace, is left out.
+ */
+export const manyDriven: Subject = {
+  seconds: 240,
+  measure: async (share) => [
+    await drive(CONVERSATIONS * share, 'think', share),
+    await drive(CONVERSATIONS * share, 'execute_bash', share),
+  ],
+};
+
+async function drive(count: number, tool: 'think' | 'execute_bash', share: Share): Promise<Row> {
+  await using model = await startModel({ steps: STEPS, tool, delay: MODEL_MS });
+  await using app = await startParley({ PARLEY_MAX_RUNNING: '1000,1000', PARLEY_RATE_LIMIT: '0' });
+  await useModel(app, model);
+  const ids = Array.from({ length: count }, (_, n) => `c${n}`);
+  const begun = { at: performance.now(), used: await processorTime(app.pid) };
+  await Promise.all(
+    ids.map((id) =>
+      app.ok('POST', '/api/conversations', { conversation_id: id, initial_user_msg: `bench-${id}` }),
+    ),
+  );
+  const failed = await untilAllRest(app, ids);
+  const used = (await processorTime(app.pid)) - begun.used;
+  const steps = (await gapsOf(model)).filter(({ step }: Gap) => step > 1).map(({ ms }) => ms);
+  const [p95, middle] = [quantile(steps, 0.95), median(steps)];
+  const cost = used / 1000 / (count * STEPS);
+  const withCommands = tool === 'execute_bash';
+  return {
+    what: `${count} conversations driven at once, model answers after ${MODEL_MS / 1000} s, ${withCommands ? 'each step a command in its sandbox' : 'no commands'}`,
+    measured: `${failed} failed; overhead of a step p95 ${p95.toFixed(0)} ms, median ${middle.toFixed(0)} ms; ${cost.toFixed(1)} CPU-ms of the server per step`,
+    ...(withCommands ? {} : heldTo(share, `no failure, p95 < ${GOAL_MS} ms`, failed === 0 && p95 < GOAL_MS)),
+    runs: { failed, p95, median: middle, cost, seconds: (performance.now() - begun.at) / 1000 },
+  };
+}
+
+/** How many of them failed. */
+async function untilAllRest(
+  app: Awaited<ReturnType<typeof startParley>>,
+  ids: readonly string[],
+): Promise<number> {
+  const deadline = performance.now() + PATIENCE_MS;
+  await sleep(STEPS * MODEL_MS);
+  for (;;) {
+    const states = await statesOf(app, ids.length);
+    const open = states.filter((state) => !['awaiting_user_input', 'finished', 'error'].includes(state));
+    if (open.length === 0 || performance.now() > deadline) {
+      return states.filter((state) => state === 'error').length + open.length;
+    }
+    await sleep(500);
+  }
+}
+
+async function statesOf(app: Awaited<ReturnType<typeof startParley>>, count: number): Promise<string[]> {
+  const states: string[] = [];
+  for (let page = ''; states.length < count;) {
+    const path = `/api/conversations?limit=100${page === '' ? '' : `&page_id=${page}`}`;
+    const reply = (await app.ok('GET', path)) as {
+      results: { agent_state: string }[];
+      next_page_id: string | null;
+    };
+    states.push(...reply.results.map(({ agent_state }) => agent_state));
+    if (reply.next_page_id === null) break;
+    page = reply.next_page_id;
+  }
+  return states;
+}
