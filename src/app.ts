@@ -146,6 +146,7 @@ export async function build(
     directory: workspacesIn(config.dataDir),
     most: 2 * config.maxRunning.inAll,
   });
+  await sandboxes.removeDrafts();
   const driver = new Driver({
     read,
     transact,

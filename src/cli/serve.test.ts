@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -36,6 +36,10 @@ class Program {
       if (this.#process.exitCode !== null) assert.fail(`it ended with: ${this.out}${this.notes}`);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -105,6 +109,23 @@ describe('serve', () => {
     const id = /(\w+) +bob/.exec((await parley('keys', 'list')).out)?.[1] ?? '';
     await parley('keys', 'revoke', id);
     assert.equal(await status(url, key), 401);
+  });
+
+  test('what a killed server had half written is gone after the next start', async () => {
+    const first = start();
+    await urlOf(first);
+    first.kill('SIGKILL');
+    await first.exited;
+    const drafts = join(dataDir, 'workspaces', '.drafts');
+    mkdirSync(drafts, { recursive: true });
+    writeFileSync(join(drafts, 'half'), 'a fi');
+    writeFileSync(join(dataDir, `secret-key.${first.pid}`), 'half a k');
+    await urlOf(start());
+    assert.deepEqual(readdirSync(join(dataDir, 'workspaces')), []);
+    assert.deepEqual(
+      readdirSync(dataDir).filter((name) => name.startsWith('secret-key')),
+      ['secret-key'],
+    );
   });
 
   test('two servers do not share a data directory', async () => {

@@ -1,12 +1,13 @@
 import { type AuditFact, keyActor } from '../audit/audit.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { ConversationPorts } from './ports.ts';
+import { interrupt } from './stopping.ts';
 import type { Conversation } from './store.ts';
 
 /** Milliseconds until a workspace that could not be removed is tried again. */
 const AGAIN_MS = 60_000;
 
-/** Removes conversations with all that is theirs: first the row, for good, then what runs, then the workspace. */
+/** Removes conversations with all that is theirs: first what runs, then the row, then the workspace. */
 export class Removals {
   readonly #ports: ConversationPorts;
   /** Those that are being removed here, and those that failed, with when to try them again. */
@@ -26,6 +27,7 @@ export class Removals {
     };
     this.#notBefore.set(key, Number.POSITIVE_INFINITY);
     try {
+      await interrupt(this.#ports, key);
       await transact(async ({ conversations, audit }) => {
         // Two requests may ask for the same removal: it is told once.
         if (!(await conversations.get(key))) return;

@@ -56,9 +56,9 @@ export async function halt(
 
 /**
  * Ends the run that is here, so that what its command said until then is told; but not before something could be
- * stored. A stop that is refused because the disk is full has stopped nothing.
+ * stored: a stop that is refused because the disk is full has stopped nothing.
  */
-async function interrupt({ drivers, transact }: ConversationPorts, key: number): Promise<void> {
+export async function interrupt({ drivers, transact }: ConversationPorts, key: number): Promise<void> {
   await transact(async ({ conversations }) => {
     const row = await conversations.get(key);
     if (row?.driver) await conversations.change(key, {});

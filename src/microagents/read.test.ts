@@ -86,6 +86,7 @@ describe('the microagents of a repository', () => {
       await symlink('f.md', join(folder, 'g.md'));
       const files = openWorkspaceFiles(join(root, 'workspace'), {
         mountedAt: '/workspace',
+        drafts: join(root, 'drafts'),
         owner: null,
         readOnly: false,
       });

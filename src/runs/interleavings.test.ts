@@ -100,7 +100,12 @@ function slowSandboxes(): SandboxProvider {
       let open = true;
       const sandbox: Sandbox = {
         root: '/workspace',
-        files: openWorkspaceFiles(spec.workspace, { mountedAt: '/workspace', owner: null, readOnly: false }),
+        files: openWorkspaceFiles(spec.workspace, {
+          mountedAt: '/workspace',
+          drafts: spec.drafts,
+          owner: null,
+          readOnly: false,
+        }),
         ended: ended.promise,
         exec: async () => {
           await sleep(1);

@@ -1,11 +1,14 @@
-import { rmdir } from 'node:fs/promises';
+import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../errors.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandbox/sandbox.ts';
 
 /** What a run wants of its sandbox; the rest of the specification follows from the conversation's number. */
-export type SandboxWish = Omit<SandboxSpec, 'key' | 'workspace' | 'home'>;
+export type SandboxWish = Omit<SandboxSpec, 'key' | 'workspace' | 'home' | 'drafts'>;
+
+/** Beside the conversations' folders, whose names are numbers. */
+const DRAFTS = '.drafts';
 
 interface Held {
   wish: unknown;
@@ -133,9 +136,15 @@ export class Sandboxes {
   }
 
   /** Where a conversation's files are on the host. */
-  directories(key: number): { workspace: string; home: string } {
-    const own = join(this.#options.directory, String(key));
-    return { workspace: join(own, 'workspace'), home: join(own, 'home') };
+  directories(key: number): Pick<SandboxSpec, 'workspace' | 'home' | 'drafts'> {
+    const { directory } = this.#options;
+    const own = join(directory, String(key));
+    return { workspace: join(own, 'workspace'), home: join(own, 'home'), drafts: join(directory, DRAFTS) };
+  }
+
+  /** Removes what a process that was killed had not written to its end. Before anything is written here. */
+  async removeDrafts(): Promise<void> {
+    await rm(join(this.#options.directory, DRAFTS), { recursive: true, force: true });
   }
 
   /** Where a conversation's commands see its workspace, before there is a sandbox to ask. */

@@ -23,9 +23,10 @@ export class Workspaces {
 
   /** Its files, which no sandbox is needed for. Where there is no workspace yet there are none. */
   async files(key: number): Promise<WorkspaceFiles> {
-    const { workspace } = this.#sandboxes.directories(key);
+    const { workspace, drafts } = this.#sandboxes.directories(key);
     const stats = await lstat(workspace).catch(() => null);
     return openWorkspaceFiles(workspace, {
+      drafts,
       mountedAt: this.rootOf(key),
       // As root the service makes files for the user that the commands run under, whom the folder belongs to.
       owner: stats && process.getuid?.() === 0 ? { uid: stats.uid, gid: stats.gid } : null,

@@ -20,6 +20,8 @@ export interface SandboxSpec {
   workspace: string;
   /** Host directory that is `/home/agent` inside, the shell's saved state included. Made when missing; kept. */
   home: string;
+  /** Host directory beside them, not shown inside: files that the service writes wait there until they are whole. */
+  drafts: string;
   /** `ReadOnlyAgent`: `/workspace` is mounted read-only. */
   readOnlyWorkspace: boolean;
   /** The directory the shell starts in, as seen inside (`/workspace/<repository name>`). */

@@ -18,6 +18,7 @@ beforeEach(async () => {
     key: 1,
     workspace: join(top, 'w'),
     home: join(top, 'h'),
+    drafts: join(top, 'd'),
     readOnlyWorkspace: false,
     workdir: '/workspace',
     env: {},

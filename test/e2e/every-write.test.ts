@@ -158,7 +158,7 @@ async function assertNothingLeft(dataDir: string): Promise<void> {
   assert.deepEqual(await groupsNamed(name), []);
   const files = await readdir(dataDir, { recursive: true });
   assert.deepEqual(
-    files.filter((file) => /(^|\/)\.parley-|\.lock$|secret-key\./.test(file) && file !== 'serving.lock'),
+    files.filter((file) => /(^|\/)\.drafts\/|\.lock$|secret-key\./.test(file) && file !== 'serving.lock'),
     [],
   );
 }

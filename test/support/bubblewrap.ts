@@ -31,6 +31,7 @@ export async function startBench(more: Partial<BubblewrapOptions> = {}): Promise
     key,
     workspace: join(data, String(key), 'workspace'),
     home: join(data, String(key), 'home'),
+    drafts: join(data, 'drafts'),
     readOnlyWorkspace: false,
     workdir: '/workspace',
     env: {},

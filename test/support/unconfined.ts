@@ -31,6 +31,7 @@ export async function startBench(more: Partial<UnconfinedOptions> = {}): Promise
       key,
       workspace: join(top, String(key), 'workspace'),
       home: join(top, String(key), 'home'),
+      drafts: join(top, 'drafts'),
       readOnlyWorkspace: false,
       workdir: '/workspace',
       env: {},

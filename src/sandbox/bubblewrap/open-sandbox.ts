@@ -97,6 +97,7 @@ async function start(
   });
   const files = openWorkspaceFiles(spec.workspace, {
     mountedAt: WORKSPACE_INSIDE,
+    drafts: spec.drafts,
     owner: user,
     readOnly: spec.readOnlyWorkspace,
   });

@@ -132,6 +132,7 @@ async function openSandbox(
   const held = failing.move();
   const files = openWorkspaceFiles(workspace, {
     mountedAt: workspace,
+    drafts: spec.drafts,
     owner: null,
     readOnly: spec.readOnlyWorkspace,
   });

@@ -28,15 +28,17 @@ async function workspace(t: TestContext, options: Partial<WorkspaceOptions> = {}
   mkdirSync(root);
   const secret = join(outer, 'secret');
   writeFileSync(secret, 'secret');
+  const drafts = join(outer, 'drafts');
   const files = openWorkspaceFiles(root, {
     mountedAt: '/workspace',
+    drafts,
     owner: null,
     readOnly: false,
     ...options,
   });
   const read = async (path: string, most = 1000): Promise<string> => text(await files.read(path, most));
   const write = async (path: string, content: string) => why(await files.write(path, Buffer.from(content)));
-  return { outer, root, secret, files, read, write };
+  return { outer, root, secret, drafts, files, read, write };
 }
 
 const text = (result: FileResult<Uint8Array>): string =>
@@ -55,6 +57,23 @@ test('a file is written whole, with its folders, and read back', async (t) => {
     ok: true,
     value: { kind: 'file', size: 3 },
   });
+});
+
+test('what is not whole yet is not in the workspace, and what never will be stays nowhere', async (t) => {
+  const { root, drafts, files } = await workspace(t);
+  let half = '';
+  const content = async function* (isWhole: boolean) {
+    yield Buffer.from('half');
+    yield Buffer.from('half');
+    [half = ''] = readdirSync(drafts);
+    assert.deepEqual(readdirSync(root), []);
+    if (!isWhole) throw new Error('cut off');
+  };
+  await assert.rejects(files.write('/workspace/file', content(false)), /cut off/);
+  assert.match(half, /^[0-9a-f]{32}$/);
+  assert.deepEqual([readdirSync(root), readdirSync(drafts)], [[], []]);
+  assert.equal(why(await files.write('/workspace/file', content(true))), 'ok');
+  assert.deepEqual([readdirSync(root), readdirSync(drafts)], [['file'], []]);
 });
 
 test('replacing a file keeps its mode, but no set-user-id', async (t) => {
@@ -186,7 +205,12 @@ test('nothing but a file is opened', async (t) => {
 });
 
 test('a device is not opened', async () => {
-  const files = openWorkspaceFiles('/dev', { mountedAt: '/workspace', owner: null, readOnly: true });
+  const files = openWorkspaceFiles('/dev', {
+    mountedAt: '/workspace',
+    drafts: '/dev/none',
+    owner: null,
+    readOnly: true,
+  });
   assert.equal(why(await files.read('/workspace/zero', 10)), 'not_a_file');
 });
 
@@ -203,6 +227,7 @@ test('reading is bounded by what is read, not by what a size says', async (t) =>
   // Files of proc have a size of 0 and content all the same.
   const proc = openWorkspaceFiles(`/proc/${process.pid}`, {
     mountedAt: '/workspace',
+    drafts: '/proc/none',
     owner: null,
     readOnly: true,
   });

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { FileResult, WorkspaceFiles } from '../workspace-files.ts';
 import { orRefusal, refused } from './refusal.ts';
 import { walk, within } from './walk.ts';
@@ -13,6 +14,11 @@ export interface WorkspaceOptions {
   mountedAt: string;
   /** Whom new files and folders belong to; null: to whoever the service is. */
   owner: { uid: number; gid: number } | null;
+  /**
+   * Host directory on the same file system that no command gets at: what is written waits there until it is whole.
+   * Made when missing. Whoever was killed leaves what it wrote in it.
+   */
+  drafts: string;
   /** Refuses every write. */
   readOnly: boolean;
 }
@@ -24,7 +30,7 @@ interface Listed {
 
 /** The files below the host directory `root`, which no command may be able to rename or replace. */
 export function openWorkspaceFiles(root: string, options: WorkspaceOptions): WorkspaceFiles {
-  const { mountedAt, owner } = options;
+  const { mountedAt, owner, drafts } = options;
 
   const at = <T>(path: string, act: (place: Place) => Promise<FileResult<T>>): Promise<FileResult<T>> =>
     orRefusal(path, async () => {
@@ -58,7 +64,8 @@ export function openWorkspaceFiles(root: string, options: WorkspaceOptions): Wor
         await using held = new AsyncDisposableStack();
         let parent = folder;
         for (const name of missing.slice(0, -1)) parent = held.use(await makeFolder(parent, name, owner));
-        await replace(parent, missing.at(-1) ?? place.name, content, { owner, mode: modeOf(entry?.stats) });
+        const mode = modeOf(entry?.stats);
+        await replace(parent, missing.at(-1) ?? place.name, content, { drafts, owner, mode });
         return { ok: true, value: undefined };
       }),
 
@@ -124,9 +131,10 @@ async function replace(
   folder: FileHandle,
   name: string,
   content: Uint8Array | AsyncIterable<Uint8Array>,
-  { owner, mode }: { owner: WorkspaceOptions['owner']; mode: number },
+  { drafts, owner, mode }: Pick<WorkspaceOptions, 'drafts' | 'owner'> & { mode: number },
 ): Promise<void> {
-  const temporary = within(folder, `.parley-${randomBytes(8).toString('hex')}`);
+  await mkdir(drafts, { recursive: true, mode: 0o700 });
+  const temporary = join(drafts, randomBytes(16).toString('hex'));
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const file = await open(temporary, flags, 0o600);
   try {
