@@ -37,6 +37,7 @@ import { socketRoutes } from './http/sockets.ts';
 import { LiveSockets } from './live/socketio.ts';
 import { Subscriptions, WAITS_FOR_ITS_TURN } from './live/subscriptions.ts';
 import { checkModel } from './model/check.ts';
+import { tavily } from './search/tavily.ts';
 import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -129,6 +130,10 @@ export async function build(
     allowPrivateHosts: config.allowPrivateHosts,
   });
   const fetch = (world.fetch ?? guardedFetch)(policy);
+  // Where the operator says himself where to call, that may be anywhere but at what is never called.
+  const fetchForOperator = (world.fetch ?? guardedFetch)(
+    servicePolicy({ privateAllowed: () => true, allowPrivateHosts: config.allowPrivateHosts }),
+  );
   const settings = new SettingsService({ read: read.settings, transact, vault, fetch });
   const redactorFor = async (userId: string) => redactorOf(await settings.snapshot(userId));
   const note = notePushes({ read, transact, redactor: redactorFor });
@@ -161,6 +166,7 @@ export async function build(
         limits: config.sandbox.limits,
         snapshot: (userId) => settings.snapshot(userId),
         resolveModel: (model) => resolveModel(model, fetch),
+        search: (key) => tavily(config.searchUrl, key, fetchForOperator),
         runAgent: measuredAgent(runAgent, metrics),
         redactor: redactorOf,
         notify: (conversation, status) => subscriptions.notify(conversation, status),
@@ -312,6 +318,7 @@ export async function build(
       await closed;
       await auth.close();
       await fetch.close();
+      await fetchForOperator.close();
       await storage.close();
       lock.release();
     },

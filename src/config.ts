@@ -32,6 +32,8 @@ export interface Config {
   };
   readonly pushPolicy: PushPolicy;
   readonly allowPrivateHosts: HostList;
+  /** Where the web is searched: Tavily, or a server that speaks its API. Without a slash at its end. */
+  readonly searchUrl: string;
   /** Requests per key and second; 0 for no limit. */
   readonly rateLimit: number;
   /** How many conversations are driven at once. */
@@ -122,6 +124,15 @@ function list(what: string, isRight: (entry: string) => boolean) {
     .refine((entries) => entries.every(isRight), `must be ${what}, separated by commas`);
 }
 
+/** An address that the operator names for the service to call. */
+const httpAddress = z
+  .string()
+  .refine(
+    (url) => /^https?:\/\//.test(url) && URL.canParse(url) && !/[?#@]/.test(url),
+    'must be an http or https address without user, query or fragment: https://search.example/api',
+  )
+  .transform((url) => url.replace(/\/+$/, ''));
+
 const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entry).origin === entry;
 
 function isProxy(entry: string): boolean {
@@ -194,6 +205,7 @@ export const VARIABLES = z.object({
     'protect',
   ),
   PARLEY_ALLOW_PRIVATE_HOSTS: variable(hosts, ''),
+  PARLEY_SEARCH_URL: variable(httpAddress, 'https://api.tavily.com'),
   PARLEY_RATE_LIMIT: variable(integer(0, 1_000_000), '100'),
   PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
   PARLEY_IDLE_STOP_SECONDS: variable(integer(1, 31_536_000), '3600'),
@@ -317,6 +329,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     }),
     pushPolicy: values.PARLEY_PUSH_POLICY,
     allowPrivateHosts: values.PARLEY_ALLOW_PRIVATE_HOSTS,
+    searchUrl: values.PARLEY_SEARCH_URL,
     rateLimit: values.PARLEY_RATE_LIMIT,
     maxRunning: Object.freeze(values.PARLEY_MAX_RUNNING),
     idleStopSeconds: values.PARLEY_IDLE_STOP_SECONDS,

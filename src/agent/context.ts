@@ -2,6 +2,7 @@ import type { AGENTS, AnalyzerName } from '../contract/settings.ts';
 import type { AgentState } from '../events/event.ts';
 import type { RepositoryKnowledge } from '../microagents/read.ts';
 import type { RunModel } from '../model/run-model.ts';
+import type { WebSearch } from '../search/web-search.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Journal } from './journal.ts';
 import type { ReplayStep } from './replay/recording.ts';
@@ -28,6 +29,8 @@ export interface AgentContext {
   secretDescriptions: Readonly<Record<string, string>>;
   /** Reads what the repository has to tell agents; nothing when not given. */
   knowledge?: () => Promise<RepositoryKnowledge>;
+  /** Not given where the user has no key for it. */
+  search?: WebSearch;
   /** Null when none is configured. */
   model: RunModel | null;
   /** What is done first, without a model; nothing when not given. */

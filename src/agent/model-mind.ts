@@ -9,7 +9,7 @@ import type { RunLog } from './run-log.ts';
 import { Spending } from './spending.ts';
 import { stuck, warning } from './stuck.ts';
 import { Titler } from './title.ts';
-import { TOOLBOX, toolsShown } from './tools/toolbox.ts';
+import { toolsOf, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** The V0 release whose event shapes these are. */
@@ -25,7 +25,7 @@ export class ModelMind implements Mind {
 
   constructor(context: ModelContext) {
     this.#context = context;
-    this.#tools = TOOLBOX[context.agent];
+    this.#tools = toolsOf(context);
     this.#model = new FittedModel(context, this.#tools);
   }
 

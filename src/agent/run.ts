@@ -150,11 +150,11 @@ export class Run {
   }
 
   async #result(action: ActionEvent): Promise<{ event: NewEvent } | { failure: Failure }> {
-    const { signal } = this.#context;
+    const { signal, search } = this.#context;
     const { edits, tasks } = this.#log;
     const sandbox = () => this.#context.sandbox();
     try {
-      return { event: await carryOut(action, { sandbox, signal, edits, tasks }) };
+      return { event: await carryOut(action, { sandbox, signal, edits, tasks, ...(search && { search }) }) };
     } catch (error) {
       // A command that is interrupted has an outcome; only the wait for a sandbox ends like this.
       if (signal.aborted)

@@ -6,6 +6,8 @@ import { readMicroagents, type RepositoryKnowledge } from '../microagents/read.t
 import type { ModelSettings } from '../model/resolve.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.ts';
+import type { WebSearch } from '../search/web-search.ts';
+import type { Secret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { Transact } from '../transact.ts';
@@ -22,6 +24,8 @@ export interface StretchOptions {
   limits: SandboxLimits;
   snapshot: (userId: string) => Promise<RunSettings>;
   resolveModel: (settings: ModelSettings) => RunModel;
+  /** The web search of who has a key for it; none when not given. */
+  search?: (key: Secret) => WebSearch;
   runAgent: (context: AgentContext) => Promise<AgentOutcome>;
   redactor: (settings: RunSettings) => (text: string) => string;
   notify: (conversation: number, status: StatusUpdate) => void;

@@ -80,6 +80,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
       Object.entries(settings.customSecrets).map(([name, { description }]) => [name, description]),
     ),
     knowledge: () => knowledgeAt(options, stand),
+    ...(settings.searchKey && options.search && { search: options.search(settings.searchKey) }),
     model,
     replay,
     journal,

@@ -9,6 +9,7 @@ export function modelKeyDestination({ llm_model = '', llm_base_url = '' }: Plain
   return llm_model === '' && llm_base_url === '' ? '' : modelDestination(llm_model, llm_base_url);
 }
 
+/** Tavily, or what the operator says it is reached by: users can't redirect the key. */
 export const SEARCH_DESTINATION = 'https://api.tavily.com';
 /** The remote sandbox host is the operator's to name: users can't redirect the key. */
 export const SANDBOX_DESTINATION = 'sandbox host';

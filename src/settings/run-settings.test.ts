@@ -25,6 +25,7 @@ describe('the settings of a run', () => {
       confirmationMode: false,
       securityAnalyzer: null,
       model: null,
+      searchKey: null,
       customSecrets: {},
       tokens: [],
       identity: { name: 'Parley', email: 'parley@localhost' },

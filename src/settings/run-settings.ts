@@ -3,7 +3,7 @@ import type { AGENTS, AnalyzerName } from '../contract/settings.ts';
 import { providerDestination } from '../git/provider-address.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { Secret } from '../secrets/secret.ts';
-import { modelKeyDestination } from './destinations.ts';
+import { modelKeyDestination, SEARCH_DESTINATION } from './destinations.ts';
 import { type PlainMembers, SECRET_PATHS, type SettingsDocument } from './document.ts';
 import type { UserSeals } from './seals.ts';
 import type { BoundSecret } from './store.ts';
@@ -32,6 +32,8 @@ export interface RunSettings {
   securityAnalyzer: AnalyzerName | null;
   /** Null when none is configured. */
   model: ModelSettings | null;
+  /** For searching the web; null where there is none. */
+  searchKey: Secret | null;
   /** By the name of their variable in the shell. */
   customSecrets: Readonly<Record<string, { secret: Secret; description: string }>>;
   tokens: readonly RunToken[];
@@ -66,6 +68,10 @@ export function runSettingsOf(
     confirmationMode: set.confirmation_mode ?? false,
     securityAnalyzer: set.security_analyzer || null,
     model: modelOf(set, secrets['llm_api_key'], open.get('llm_api_key')),
+    searchKey:
+      secrets['search_api_key']?.destination === SEARCH_DESTINATION
+        ? (open.get('search_api_key') ?? null)
+        : null,
     customSecrets: Object.fromEntries(
       customSecrets.flatMap(({ name, description }) => {
         const secret = open.get(SECRET_PATHS.custom(name));

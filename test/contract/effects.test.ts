@@ -26,7 +26,6 @@ const NOT_YET: Readonly<Record<string, readonly string[]>> = {
     'sandbox_base_container_image',
     'sandbox_runtime_container_image',
     'mcp_config',
-    'search_api_key',
     'sandbox_api_key',
   ],
   Conversations: ['image_urls', 'mcp_config'],

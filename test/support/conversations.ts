@@ -64,6 +64,7 @@ const SETTINGS: RunSettings = {
   confirmationMode: false,
   securityAnalyzer: null,
   model: { name: 'openai/test', baseUrl: null, apiKey: null },
+  searchKey: null,
   customSecrets: {},
   tokens: [],
   identity: { name: 'Parley', email: 'parley@localhost' },

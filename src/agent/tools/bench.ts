@@ -1,5 +1,6 @@
 import { errorObservation } from '../../events/build.ts';
 import type { NewEvent } from '../../events/event.ts';
+import type { WebSearch } from '../../search/web-search.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { EditMemory } from './edit-memory.ts';
 import type { TaskMemory } from './task-memory.ts';
@@ -11,6 +12,8 @@ export interface Bench {
   signal: AbortSignal;
   edits: EditMemory;
   tasks: TaskMemory;
+  /** Not given where the user has no key for it. */
+  search?: WebSearch;
 }
 
 /** What came of an action, without its `cause`. */

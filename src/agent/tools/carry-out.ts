@@ -5,6 +5,7 @@ import { runCommand } from './shell.ts';
 import { trackTasks } from './task-tracker.ts';
 import { noteThought } from './think.ts';
 import { readFile } from './view.ts';
+import { searchWeb, WEB_SEARCH } from './web-search.ts';
 
 /** Whether doing it twice differs from doing it once: such an action is marked as started before it is begun. */
 export function hasEffect(action: { action: string }): boolean {
@@ -19,6 +20,9 @@ export async function carryOut(action: ActionEvent, bench: Bench): Promise<Resul
   if (isAction(action, 'run')) return await runCommand(action, bench);
   if (isAction(action, 'read')) return await readFile(action, bench);
   if (isAction(action, 'edit')) return await editFile(action, bench);
+  if (isAction(action, 'call_tool_mcp') && action.args.name === WEB_SEARCH) {
+    return await searchWeb(action, bench);
+  }
   if (isAction(action, 'think')) return noteThought();
   if (isAction(action, 'task_tracking')) return trackTasks(action, bench.tasks);
   return wrong(`Nothing here carries out the action ${action.action}.`);

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+/** What Tavily would answer: a status and a body, or something of the test's own. */
+export type SearchAnswer =
+  | { status?: number; headers?: Record<string, string>; body: unknown }
+  | ((response: ServerResponse) => void);
+
+export interface SearchServer extends AsyncDisposable {
+  /** What `PARLEY_SEARCH_URL` takes. */
+  readonly url: string;
+  readonly port: number;
+  readonly requests: readonly { method: string; path: string; headers: IncomingHttpHeaders; body: string }[];
+  /** What all requests from now on are answered with. */
+  answer(answer: SearchAnswer): void;
+  close(): Promise<void>;
+}
+
+/** A server on loopback that speaks Tavily's HTTP API as far as a test tells it to. */
+export async function startSearchServer(
+  first: SearchAnswer = { body: { results: [] } },
+): Promise<SearchServer> {
+  const requests: { method: string; path: string; headers: IncomingHttpHeaders; body: string }[] = [];
+  let answer = first;
+  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: path = '', headers } = incoming;
+    requests.push({ method, path, headers, body: await text(incoming) });
+    if (typeof answer === 'function') return answer(response);
+    const { status = 200, headers: more = {}, body: said } = answer;
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...more })
+      .end(typeof said === 'string' ? said : JSON.stringify(said));
+  }
+
+  const server = createServer((incoming, response) => {
+    serve(incoming, response).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The search server has no port');
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    port: address.port,
+    requests,
+    answer(next) {
+      answer = next;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
