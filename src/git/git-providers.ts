@@ -2,11 +2,15 @@ import type { ProviderName } from '../contract/providers.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { ProviderAccess } from './access.ts';
 import { github } from './adapters/github.ts';
+import { gitlab } from './adapters/gitlab.ts';
 import { DEADLINE_MS } from './api.ts';
 import type { AskableProvider, GitProvider } from './git-provider.ts';
 import { providerBase } from './provider-address.ts';
 
-const ADAPTERS: Partial<Record<AskableProvider, (access: ProviderAccess) => GitProvider>> = { github };
+const ADAPTERS: Partial<Record<AskableProvider, (access: ProviderAccess) => GitProvider>> = {
+  github,
+  gitlab,
+};
 
 /**
  * A provider at one host with one token or none.

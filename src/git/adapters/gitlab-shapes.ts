@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import type {
+  AssignedIssue,
+  Branch,
+  CheckState,
+  Comment,
+  Issue,
+  OwnPullRequest,
+  Owner,
+  ProviderUser,
+  PullRequest,
+  Repository,
+} from '../git-provider.ts';
+
+/** What GitLab's REST API (v4) and GraphQL API answer, as far as it is read, and what it means here. */
+
+const text = z.string();
+const id = z.number().transform(String);
+const author = z.object({ username: text }).nullable();
+
+export const user = z
+  .object({
+    id,
+    username: text.min(1).max(255),
+    name: text.nullish(),
+    email: text.nullish(),
+    organization: text.nullish(),
+    avatar_url: text.nullish(),
+  })
+  .transform((given): ProviderUser => ({
+    id: given.id,
+    login: given.username,
+    name: given.name ?? null,
+    email: given.email || null,
+    company: given.organization || null,
+    avatarUrl: given.avatar_url ?? null,
+  }));
+
+export const groups = z.array(
+  z.object({ full_path: text }).transform((given): Owner => ({ id: given.full_path, name: given.full_path })),
+);
+
+export const project = z
+  .object({
+    id,
+    path_with_namespace: text,
+    visibility: text,
+    default_branch: text.nullish(),
+    star_count: z.int().nullish(),
+    last_activity_at: text.nullish(),
+    namespace: z.object({ kind: text }),
+  })
+  .transform((given): Repository => ({
+    id: given.id,
+    fullName: given.path_with_namespace,
+    isPublic: given.visibility === 'public',
+    defaultBranch: given.default_branch ?? null,
+    stars: given.star_count ?? null,
+    pushedAt: given.last_activity_at ?? null,
+    ownerType: given.namespace.kind === 'group' ? 'organization' : 'user',
+  }));
+export const projects = z.array(project);
+
+export const branches = z.array(
+  z
+    .object({
+      name: text,
+      protected: z.boolean(),
+      commit: z.object({ id: text, committed_date: text.nullish() }),
+    })
+    .transform((given): Branch => ({
+      name: given.name,
+      commit: given.commit.id,
+      isProtected: given.protected,
+      pushedAt: given.commit.committed_date ?? null,
+    })),
+);
+
+export const commit = z.object({ id: text });
+
+export const file = z.object({ file_path: text, encoding: text, content: text });
+export const tree = z.array(z.object({ name: text, path: text, type: text }));
+
+export const issue = z
+  .object({
+    iid: z.int(),
+    title: text,
+    description: text.nullish(),
+    state: text,
+    author,
+    labels: z.array(text),
+    web_url: text,
+  })
+  .transform((given): Issue => ({
+    number: given.iid,
+    title: given.title,
+    body: given.description ?? '',
+    isOpen: given.state === 'opened',
+    author: given.author?.username ?? null,
+    labels: given.labels,
+    url: given.web_url,
+  }));
+
+export const assignedIssues = z.array(
+  z
+    .object({ iid: z.int(), title: text, references: z.object({ full: text }) })
+    .transform((given): AssignedIssue => ({
+      // group/project#7
+      repository: given.references.full.replace(/#\d+$/, ''),
+      number: given.iid,
+      title: given.title,
+    })),
+);
+
+/** GitLab notes down there, too, what was done to the issue; and what reviewers say of lines. */
+export const note = z
+  .object({ id, body: text, author, created_at: text, system: z.boolean(), type: text.nullish() })
+  .transform((given) => ({
+    isTalk: !given.system && given.type !== 'DiffNote',
+    comment: {
+      id: given.id,
+      author: given.author?.username ?? null,
+      body: given.body,
+      createdAt: given.created_at,
+      url: null,
+    } satisfies Comment,
+  }));
+export const notes = z.array(note);
+
+export const discussions = z.array(
+  z.object({
+    notes: z.array(
+      z.object({
+        id,
+        body: text,
+        author,
+        created_at: text,
+        type: text.nullish(),
+        resolved: z.boolean().nullish(),
+        position: z
+          .object({
+            new_path: text.nullish(),
+            old_path: text.nullish(),
+            new_line: z.int().nullish(),
+            old_line: z.int().nullish(),
+          })
+          .nullish(),
+      }),
+    ),
+  }),
+);
+
+export const mergeRequest = z
+  .object({
+    iid: z.int(),
+    title: text,
+    description: text.nullish(),
+    state: text,
+    draft: z.boolean().optional(),
+    author,
+    source_branch: text,
+    target_branch: text,
+    source_project_id: z.int().nullable(),
+    target_project_id: z.int(),
+    sha: text.nullish(),
+    web_url: text,
+  })
+  .transform((given): PullRequest => ({
+    number: given.iid,
+    title: given.title,
+    body: given.description ?? '',
+    state: given.state === 'opened' ? 'open' : given.state === 'merged' ? 'merged' : 'closed',
+    isDraft: given.draft ?? false,
+    author: given.author?.username ?? null,
+    head: {
+      branch: given.source_branch,
+      commit: given.sha ?? null,
+      repository: given.source_project_id === given.target_project_id ? null : '',
+    },
+    base: given.target_branch,
+    url: given.web_url,
+  }));
+
+const STATUSES: Readonly<Record<string, CheckState>> = {
+  success: 'success',
+  failed: 'failure',
+  canceled: 'failure',
+  skipped: 'neutral',
+  manual: 'neutral',
+};
+
+export const statuses = z.array(
+  z
+    .object({ name: text, status: text, allow_failure: z.boolean().nullish(), target_url: text.nullish() })
+    .transform((given) => {
+      const state = STATUSES[given.status] ?? ('pending' as const);
+      const mayFail = state === 'failure' && given.allow_failure === true;
+      return {
+        name: given.name,
+        state: mayFail ? ('neutral' as const) : state,
+        url: given.target_url ?? null,
+      };
+    }),
+);
+
+export const ownMergeRequests = z.object({
+  data: z.object({
+    currentUser: z.object({
+      authoredMergeRequests: z.object({
+        nodes: z.array(
+          z
+            .object({
+              iid: z.string().regex(/^\d{1,9}$/),
+              title: text,
+              conflicts: z.boolean(),
+              project: z.object({ fullPath: text }),
+              headPipeline: z.object({ status: text }).nullable(),
+              resolvableDiscussionsCount: z.int().nullable(),
+              resolvedDiscussionsCount: z.int().nullable(),
+            })
+            .transform((given): OwnPullRequest => ({
+              repository: given.project.fullPath,
+              number: Number(given.iid),
+              title: given.title,
+              hasConflicts: given.conflicts,
+              hasFailingChecks: given.headPipeline?.status === 'FAILED',
+              hasUnresolvedComments:
+                (given.resolvableDiscussionsCount ?? 0) > (given.resolvedDiscussionsCount ?? 0),
+            })),
+        ),
+      }),
+    }),
+  }),
+});
