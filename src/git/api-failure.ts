@@ -140,8 +140,8 @@ function scopeOf({ headers, text }: Reply): string | null {
   if (named) return oneLine(named);
   const said = lacking.safeParse(jsonOf(text)).data;
   const listed = said?.scope ?? said?.error?.detail.required.join(', ');
-  // Forgejo: "token does not have at least one of required scope(s): [write:issue]"
-  const bracketed = /required scope\(s\)[^[]*\[([^\]]{1,200})\]/.exec(sentenceOf(text))?.[1];
+  // Forgejo: "token does not have at least one of required scope(s), required=[write:issue], token scope=…"
+  const bracketed = /required=?\[([^\]]{1,200})\]/.exec(sentenceOf(text))?.[1];
   return oneLine(listed ?? bracketed ?? '') || null;
 }
 

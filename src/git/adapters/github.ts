@@ -6,6 +6,7 @@ import { Api, type Told } from '../api.ts';
 import { decodedFile } from '../file-content.ts';
 import type { Branch, CheckState, GitProvider, Page, PageOf, ReviewComment } from '../git-provider.ts';
 import { Secret } from '../../secrets/secret.ts';
+import { hasNext } from '../link-header.ts';
 import { overallState } from '../overall-state.ts';
 import { askGraph } from './github-graphql.ts';
 import { OWN_PULL_REQUESTS, REFS, REVIEW_THREADS } from './github-queries.ts';
@@ -236,10 +237,6 @@ function searchText(query: string): string | null {
     .replaceAll('/', ' ')
     .trim();
   return `${name} in:name user:${owner.split(' ').at(-1) ?? ''}`.trim();
-}
-
-function hasNext(headers: Headers): boolean {
-  return /<[^>]*>;[^,]*\brel="next"/.test(headers.get('link') ?? '');
 }
 
 function paged<T>(told: Answer<Told<T[]>>): Answer<Page<T>> {

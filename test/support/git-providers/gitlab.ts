@@ -262,7 +262,7 @@ function note({ id, author, body, at }: world.WorldComment) {
 }
 
 function said(list: world.WorldComment[], body: unknown): Given {
-  return { status: 201, body: note(world.addedComment(list, String((body as { body: string }).body))) };
+  return { status: 201, body: note(world.addedComment(list, (body as { body: string }).body)) };
 }
 
 function diffNote(review: (typeof world.REVIEW)['open' | 'settled']) {
