@@ -18,11 +18,14 @@ import { every } from './every.ts';
 import { keepFeedback } from './feedback/feedback.ts';
 import { FileService } from './files/service.ts';
 import { FreeSpaceGuard } from './free-space.ts';
+import { gitProvider } from './git/git-providers.ts';
 import { principalOf } from './http/auth.ts';
 import { conversationRoutes } from './http/conversations.ts';
 import { eventRoutes } from './http/events.ts';
 import { feedbackRoutes } from './http/feedback.ts';
 import { fileRoutes } from './http/files.ts';
+import { microagentRoutes } from './http/git-microagents.ts';
+import { gitRoutes } from './http/git.ts';
 import { healthRoutes } from './http/health.ts';
 import { loginRoutes } from './http/login.ts';
 import { loginPage } from './http/login-page.ts';
@@ -41,6 +44,7 @@ import { tavily } from './search/tavily.ts';
 import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
 import { Metrics } from './observe/metrics.ts';
+import { UserRepositories } from './repositories/user-repositories.ts';
 import { Driver } from './runs/driver.ts';
 import { measuredAgent, measuredProvider, measuredStretch } from './runs/measured.ts';
 import { notePushes } from './runs/noted-pushes.ts';
@@ -213,6 +217,11 @@ export async function build(
     admitWork: () => freeSpace.admit(),
   });
 
+  const repositories = new UserRepositories({
+    access: (userId) => settings.gitAccess(userId),
+    open: (token) => gitProvider({ ...token, fetch }),
+  });
+
   const server = await createHttpServer({
     auth,
     log,
@@ -241,6 +250,8 @@ export async function build(
     settingsCheckRoutes(settings, (model, signal) => checkModel(model, fetch, signal)),
     secretsRoutes(settings),
     providersRoutes(settings),
+    gitRoutes(repositories),
+    microagentRoutes(repositories),
     optionsRoutes(async () => (await import('./model/price.ts')).listModels()),
     conversationRoutes(conversations),
     fileRoutes(files, conversations),

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const HEADERS = 'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Session-API-Key';
-const EXPOSED = 'Deprecation, Retry-After, Sunset, X-Request-Id';
+const EXPOSED = 'Deprecation, Link, Retry-After, Sunset, X-Has-More, X-Provider-Failures, X-Request-Id';
 /** Seconds a browser keeps the answer of a preflight. */
 const MAX_AGE = '600';
 

@@ -78,17 +78,49 @@ export function runSettingsOf(
         return secret ? [[name, { secret, description }]] : [];
       }),
     ),
-    tokens: PROVIDERS.flatMap((provider) => {
-      const entry = tokens[provider];
-      const path = SECRET_PATHS.token(provider);
-      const token = open.get(path);
-      const goesThere = entry && secrets[path]?.destination === providerDestination(provider, entry.host);
-      return token && goesThere ? [{ provider, host: entry.host, login: entry.login, token }] : [];
-    }),
+    tokens: openTokens(tokens, secrets, (path) => open.get(path)),
     identity: identityOf(set),
     resourceFactor: set.remote_runtime_resource_factor ?? 1,
     liveSecrets: [...open.values()],
   };
+}
+
+/** What git providers are asked with for a user, beside any run. */
+export interface GitAccess {
+  tokens: readonly RunToken[];
+  /** Whether the user wants to be offered what there is to do there. */
+  suggestsTasks: boolean;
+}
+
+/** As {@link runSettingsOf}, with no other secret opened. */
+export function gitAccessOf(
+  { members, tokens }: SettingsDocument,
+  secrets: Readonly<Record<string, BoundSecret>>,
+  seals: UserSeals,
+): GitAccess {
+  const open = (path: string): Secret | undefined => {
+    const bound = secrets[path];
+    return bound && seals.open(path, bound);
+  };
+  return {
+    tokens: openTokens(tokens, secrets, open),
+    suggestsTasks: members?.enable_proactive_conversation_starters ?? true,
+  };
+}
+
+/** Those that go where they are bound. */
+function openTokens(
+  tokens: SettingsDocument['tokens'],
+  secrets: Readonly<Record<string, BoundSecret>>,
+  open: (path: string) => Secret | undefined,
+): RunToken[] {
+  return PROVIDERS.flatMap((provider) => {
+    const entry = tokens[provider];
+    const path = SECRET_PATHS.token(provider);
+    const goesThere = entry && secrets[path]?.destination === providerDestination(provider, entry.host);
+    const token = goesThere ? open(path) : undefined;
+    return entry && token ? [{ provider, host: entry.host, login: entry.login, token }] : [];
+  });
 }
 
 /** The key goes along only to where it is bound. */

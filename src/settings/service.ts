@@ -14,7 +14,7 @@ import { EMPTY_DOCUMENT, type SettingsDocument } from './document.ts';
 import { mergeSettings, replaceSettings } from './merge-settings.ts';
 import { modelToCheck } from './model-to-check.ts';
 import { askProviders, mergeProviderTokens, refusedProviders, statusesOf } from './provider-tokens.ts';
-import { type RunSettings, runSettingsOf } from './run-settings.ts';
+import { type GitAccess, gitAccessOf, type RunSettings, runSettingsOf } from './run-settings.ts';
 import { SecretDraft } from './secret-draft.ts';
 import { Seals } from './seals.ts';
 import type { BoundSecret, SettingsStore } from './store.ts';
@@ -81,6 +81,12 @@ export class SettingsService {
   async snapshot(userId: string): Promise<RunSettings> {
     const { document, secrets } = await load(this.#read, userId);
     return runSettingsOf(document, secrets, this.#seals.of(userId));
+  }
+
+  /** With what git providers are asked for the user: the tokens alone are opened. */
+  async gitAccess(userId: string): Promise<GitAccess> {
+    const { document, secrets } = await load(this.#read, userId);
+    return gitAccessOf(document, secrets, this.#seals.of(userId));
   }
 
   /** The model a check asks about; see {@link modelToCheck}. Nothing is stored. */

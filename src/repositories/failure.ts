@@ -1,0 +1,83 @@
+import type { ProviderName } from '../contract/providers.ts';
+import { type ErrorCode, ServiceError } from '../errors.ts';
+import type { ProviderFailure } from '../git/answer.ts';
+
+/** What was asked for, where a provider says that it is not there. */
+export type Missing = 'repository_not_found' | 'file_not_found';
+
+/** Why one provider gave no answer. */
+export interface Failure {
+  provider: ProviderName;
+  code: ErrorCode;
+  /** One sentence a person can act on. */
+  detail: string;
+  /** When it may be asked again, where it says. */
+  until: Date | null;
+}
+
+/** Somebody else's fault, never ours: no code of these is a 5xx. */
+const CODES: Readonly<Record<Exclude<ProviderFailure['kind'], 'not_found'>, ErrorCode>> = {
+  no_token: 'git_token_required',
+  refused: 'provider_token_refused',
+  expired: 'provider_token_refused',
+  without_scope: 'provider_forbidden',
+  rate_limited: 'provider_rate_limited',
+  rejected: 'provider_unavailable',
+  unavailable: 'provider_unavailable',
+  certificate: 'provider_unavailable',
+  not_allowed: 'provider_unavailable',
+  unexpected: 'provider_unavailable',
+  unsupported: 'provider_unavailable',
+};
+
+/** @param missing null where nothing can be missing: then there is no such provider at that host */
+export function failureOf(
+  provider: ProviderName,
+  failure: ProviderFailure,
+  missing: Missing | null,
+): Failure {
+  const code = failure.kind === 'not_found' ? (missing ?? 'provider_unavailable') : CODES[failure.kind];
+  const until = failure.kind === 'rate_limited' ? failure.until : null;
+  return { provider, code, detail: sentence(failure.message), until };
+}
+
+/**
+ * The error of a request that no provider answered. Of several failures it is the one that a person can do most
+ * about: a repository that one provider does not have may lie at another, which could not be asked.
+ */
+export function failureError(failures: readonly Failure[]): ServiceError {
+  const [first, ...others] = failures.toSorted((a, b) => WEIGHT.indexOf(a.code) - WEIGHT.indexOf(b.code));
+  if (!first) return tokenRequired(null);
+  const { code, detail, until } = first;
+  return new ServiceError(code, detail, {
+    ...(until && { retryAfter: Math.max(1, (until.getTime() - Date.now()) / 1000) }),
+    ...(others.length > 0 && {
+      errors: failures.map((failure) => ({
+        loc: ['provider', failure.provider],
+        msg: failure.detail,
+        type: failure.code,
+      })),
+    }),
+  });
+}
+
+const WEIGHT: readonly ErrorCode[] = [
+  'provider_token_refused',
+  'provider_forbidden',
+  'provider_rate_limited',
+  'provider_unavailable',
+  'git_token_required',
+  'repository_not_found',
+  'file_not_found',
+];
+
+/** @param provider whose token is missing; null for any */
+export function tokenRequired(provider: ProviderName | null): ServiceError {
+  const whose = provider === null ? 'Git provider token required' : `A token of ${provider} is required`;
+  return new ServiceError('git_token_required', `${whose}: POST /api/add-git-providers stores one.`);
+}
+
+function sentence(message: string): string {
+  const whole = message.slice(0, 1).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}
