@@ -15,7 +15,10 @@ import { untilGone } from './until-gone.ts';
 /** GitLab nests groups twenty deep. */
 const MOST_LEVELS = 21;
 
-const NO_FILE = problems({ 404: 'No git provider shows such a repository, or such a file in it.' });
+const NO_FILE = problems({
+  404: 'No git provider shows such a repository, or such a file in it.',
+  413: 'The file is too large to be shown.',
+});
 
 /** The parts of a path, in their order. */
 const levels = z

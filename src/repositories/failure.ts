@@ -16,12 +16,15 @@ export interface Failure {
 }
 
 /** Somebody else's fault, never ours: no code of these is a 5xx. */
-const CODES: Readonly<Record<Exclude<ProviderFailure['kind'], 'not_found'>, ErrorCode>> = {
+const CODES: Readonly<Record<ProviderFailure['kind'], ErrorCode>> = {
   no_token: 'git_token_required',
   refused: 'provider_token_refused',
   expired: 'provider_token_refused',
   without_scope: 'provider_forbidden',
   rate_limited: 'provider_rate_limited',
+  // Where nothing can be missing or large: then something is wrong with the host.
+  not_found: 'provider_unavailable',
+  too_large: 'provider_unavailable',
   rejected: 'provider_unavailable',
   unavailable: 'provider_unavailable',
   certificate: 'provider_unavailable',
@@ -30,15 +33,21 @@ const CODES: Readonly<Record<Exclude<ProviderFailure['kind'], 'not_found'>, Erro
   unsupported: 'provider_unavailable',
 };
 
-/** @param missing null where nothing can be missing: then there is no such provider at that host */
+/** @param missing null where nothing can be missing */
 export function failureOf(
   provider: ProviderName,
   failure: ProviderFailure,
   missing: Missing | null,
 ): Failure {
-  const code = failure.kind === 'not_found' ? (missing ?? 'provider_unavailable') : CODES[failure.kind];
+  const code = codeOf(failure, missing);
   const until = failure.kind === 'rate_limited' ? failure.until : null;
   return { provider, code, detail: sentence(failure.message), until };
+}
+
+function codeOf({ kind }: ProviderFailure, missing: Missing | null): ErrorCode {
+  if (kind === 'not_found' && missing !== null) return missing;
+  if (kind === 'too_large' && missing === 'file_not_found') return 'file_too_large';
+  return CODES[kind];
 }
 
 /**
@@ -66,6 +75,7 @@ const WEIGHT: readonly ErrorCode[] = [
   'provider_forbidden',
   'provider_rate_limited',
   'provider_unavailable',
+  'file_too_large',
   'git_token_required',
   'repository_not_found',
   'file_not_found',

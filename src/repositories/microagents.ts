@@ -68,7 +68,7 @@ function folderOf(provider: AskableProvider, repository: string): string {
 }
 
 function isKnowledge({ kind, name }: FolderEntry): boolean {
-  return kind === 'file' && name.endsWith('.md') && name !== 'README.md';
+  return kind === 'file' && name.endsWith('.md');
 }
 
 function isInstructions({ kind, name }: FolderEntry): boolean {

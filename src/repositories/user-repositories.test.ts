@@ -85,6 +85,7 @@ describe('a failure of all providers', () => {
     [{ kind: 'expired', message: 'm' }, 'provider_token_refused', 401],
     [{ kind: 'without_scope', message: 'm', needs: null }, 'provider_forbidden', 403],
     [{ kind: 'not_found', message: 'm' }, 'provider_unavailable', 424],
+    [{ kind: 'too_large', message: 'm' }, 'provider_unavailable', 424],
     [{ kind: 'rejected', message: 'm' }, 'provider_unavailable', 424],
     [{ kind: 'rate_limited', message: 'm', until: null }, 'provider_rate_limited', 429],
     [{ kind: 'unavailable', message: 'm' }, 'provider_unavailable', 424],
@@ -272,7 +273,6 @@ describe('microagents', () => {
         folder: folders({
           '.openhands/microagents': [
             entry('.openhands/microagents/testing.md'),
-            entry('.openhands/microagents/README.md'),
             entry('.openhands/microagents/data.json'),
             entry('.openhands/microagents/sub.md', 'folder'),
           ],
@@ -329,6 +329,8 @@ describe('microagents', () => {
     });
     const { service: without } = serviceOf({ forgejo: { file: failed('not_found') } });
     assert.equal((await errorOf(without.microagent(ann, 'a/b', 'a.md', never))).code, 'file_not_found');
+    const { service: large } = serviceOf({ forgejo: { file: failed('too_large') } });
+    assert.equal((await errorOf(large.microagent(ann, 'a/b', 'a.md', never))).status, 413);
   });
 });
 

@@ -1,4 +1,5 @@
 import { MOST_TEXT } from '../../src/files/browse.ts';
+import { TOKENS } from '../support/git-providers/world.ts';
 
 /** A request that succeeds, once {@link SETUP} was done; each leaves what the others need. */
 export interface Sample {
@@ -11,9 +12,22 @@ export interface Sample {
 }
 
 const IN = '/api/conversations/one';
+const BRANCHES = '/api/user/repository/branches';
+const SEARCH = '/api/user/search/branches';
+const APP = '/api/user/repository/acme%2Fapp';
+
+/** Where the git provider of the samples is. */
+export const GIT_HOST = 'http://git.example';
+
+/** Stores a token as it is: only asking with it shows what it is good for. */
+export function storeToken(host: string): Sample {
+  const github = { token: TOKENS.good, host };
+  return { method: 'POST', path: '/api/settings', body: { secrets_store: { provider_tokens: { github } } } };
+}
 
 export const SETUP: readonly Sample[] = [
   { method: 'POST', path: '/api/settings', body: { language: 'en' } },
+  storeToken(GIT_HOST),
   { method: 'POST', path: '/api/secrets', body: { name: 'KEPT', value: 'a-secret-value-1' } },
   { method: 'POST', path: '/api/secrets', body: { name: 'GOING', value: 'a-secret-value-2' } },
   { method: 'POST', path: '/api/conversations', body: { conversation_id: 'one', initial_user_msg: 'Hello' } },
@@ -59,8 +73,19 @@ export function samples(key: string, origin: string): Readonly<Record<string, Sa
     'PUT /api/secrets/{name}': { method: 'PUT', path: '/api/secrets/KEPT', body: { name: 'KEPT' } },
     'DELETE /api/secrets/{name}': { method: 'DELETE', path: '/api/secrets/GOING' },
     'POST /api/add-git-providers': post('/api/add-git-providers', {
-      provider_tokens: { github: { token: 'a-token-0123456789' } },
+      provider_tokens: { gitlab: { token: 'a-token-0123456789' } },
     }),
+    'GET /api/user/info': read('/api/user/info'),
+    'GET /api/user/installations': read('/api/user/installations?provider=github'),
+    'GET /api/user/repositories': read('/api/user/repositories'),
+    'GET /api/user/search/repositories': read('/api/user/search/repositories?query=app'),
+    'GET /api/user/repository/branches': read(`${BRANCHES}?repository=acme/app`),
+    'GET /api/user/search/branches': read(`${SEARCH}?repository=acme/app&query=fix`),
+    'GET /api/user/repository/{repository_name}/microagents': read(`${APP}/microagents`),
+    'GET /api/user/repository/{repository_name}/microagents/content': read(
+      `${APP}/microagents/content?file_path=README.md`,
+    ),
+    'GET /api/user/suggested-tasks': read('/api/user/suggested-tasks'),
     'POST /api/unset-provider-tokens': post('/api/unset-provider-tokens'),
     'GET /api/options/config': read('/api/options/config'),
     'GET /api/options/models': read('/api/options/models'),
@@ -101,6 +126,8 @@ export function samples(key: string, origin: string): Readonly<Record<string, Sa
   };
 }
 
+const MICROAGENTS = 'GET /api/user/repository/{repository_name}/microagents';
+
 /** What else a route may answer, by a request of its own. */
 export const REFUSALS: readonly [route: string, status: number, sample: Sample][] = [
   ['POST /api/login', 401, post('/api/login', { key: 'a-wrong-key' })],
@@ -109,6 +136,18 @@ export const REFUSALS: readonly [route: string, status: number, sample: Sample][
   ['PUT /api/secrets/{name}', 400, { method: 'PUT', path: '/api/secrets/KEPT', body: { name: 'GOING' } }],
   ['PUT /api/secrets/{name}', 404, { method: 'PUT', path: '/api/secrets/NONE', body: { name: 'NONE' } }],
   ['DELETE /api/secrets/{name}', 404, { method: 'DELETE', path: '/api/secrets/NONE' }],
+  ['GET /api/user/installations', 422, read('/api/user/installations')],
+  ['GET /api/user/repositories', 422, read('/api/user/repositories?page=0')],
+  ['GET /api/user/search/repositories', 422, read('/api/user/search/repositories')],
+  ['GET /api/user/repository/branches', 404, read(`${BRANCHES}?repository=acme/none`)],
+  ['GET /api/user/repository/branches', 422, read(BRANCHES)],
+  ['GET /api/user/search/branches', 404, read(`${SEARCH}?repository=acme/none&query=x`)],
+  ['GET /api/user/search/branches', 422, read(SEARCH)],
+  [MICROAGENTS, 404, read('/api/user/repository/acme%2Fnone/microagents')],
+  [MICROAGENTS, 422, read(`/api/user/repository/${'x'.repeat(501)}/microagents`)],
+  [`${MICROAGENTS}/content`, 404, read(`${APP}/microagents/content?file_path=none.md`)],
+  [`${MICROAGENTS}/content`, 413, read(`${APP}/microagents/content?file_path=docs/large.md`)],
+  [`${MICROAGENTS}/content`, 422, read(`${APP}/microagents/content`)],
   ['GET /api/conversations', 422, read('/api/conversations?limit=many')],
   ['GET /api/conversations/{id}/list-files', 422, read(`${IN}/list-files?path=%00`)],
   ['GET /api/conversations/{id}/select-file', 404, read(`${IN}/select-file?file=none.txt`)],

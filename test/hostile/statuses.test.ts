@@ -9,7 +9,9 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { DATABASE_FILE } from '../../src/storage/storage.ts';
 import { type Operation, describedOperations } from './document.ts';
-import { REFUSALS, type Sample, SETUP, samples } from './samples.ts';
+import { startGithub } from '../support/git-providers/github.ts';
+import type { ProviderServer } from '../support/git-providers/server.ts';
+import { GIT_HOST, REFUSALS, type Sample, SETUP, samples, storeToken } from './samples.ts';
 import { type HostedService, hostService } from './service.ts';
 import { inDue, sendBytes } from './transport.ts';
 
@@ -48,6 +50,7 @@ const RIGHT: Readonly<Record<string, number>> = {
 describe('the statuses of the description', () => {
   let dataDir: string;
   let main: HostedService;
+  let github: ProviderServer;
   let key: string;
   let operations: Operation[];
   let good: Readonly<Record<string, Sample>>;
@@ -57,9 +60,14 @@ describe('the statuses of the description', () => {
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'parley-statuses-'));
+    github = await startGithub();
     main = await hostService({
       env: { PARLEY_SANDBOX: 'unconfined', PARLEY_DATA_DIR: dataDir },
-      fetch: async () => {
+      fetch: async (input, init) => {
+        const { url } = new Request(input);
+        if (url.startsWith(GIT_HOST)) return await fetch(github.url + url.slice(GIT_HOST.length), init);
+        const [, answers] = /^https:\/\/answers-([0-9]+)\./.exec(url) ?? [];
+        if (answers !== undefined) return new Response('no', { status: Number(answers) });
         const first = meanwhile;
         meanwhile = undefined;
         await first?.();
@@ -76,6 +84,7 @@ describe('the statuses of the description', () => {
   });
   after(async () => {
     await main.close();
+    await github.close();
     await rm(dataDir, { recursive: true, force: true });
   });
 
@@ -236,14 +245,29 @@ describe('the statuses of the description', () => {
     const tokens = (host: string): Sample => ({
       method: 'POST',
       path: '/api/add-git-providers',
-      body: { provider_tokens: { github: { token: 'a-token-0123456789', host } } },
+      body: { provider_tokens: { gitlab: { token: 'a-token-0123456789', host } } },
     });
     meanwhile = () => ask(asked, tokens('moved.example'));
     const onlyToken = {
       ...tokens(''),
-      body: { provider_tokens: { github: { token: 'a-token-9876543210' } } },
+      body: { provider_tokens: { gitlab: { token: 'a-token-9876543210' } } },
     };
     note('POST /api/add-git-providers', 409, await ask(asked, onlyToken));
+  });
+
+  it('403, 424: the git provider does not allow it, or gives no answer', async () => {
+    for (const [status, answers] of [
+      [403, 403],
+      [424, 500],
+    ] as const) {
+      const { key: its } = await main.addUser(`asks ${answers}`);
+      const asked = { service: main, key: its };
+      await ask(asked, storeToken(`https://answers-${answers}.example`));
+      await each(
+        (route) => route.startsWith('GET /api/user/'),
+        (route, sample) => provoke(route, status, asked, sample),
+      );
+    }
   });
 
   it('200, 201, 410: what is right', async () => {
