@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openingEvents } from './agent/opening.ts';
@@ -56,6 +54,8 @@ import { Sweep } from './runs/sweep.ts';
 import { Workspaces } from './runs/workspaces.ts';
 import { type GatewayOptions, startGateway } from './sandbox/gateway/gateway.ts';
 import { type GitFront, gitFrontConfig } from './sandbox/gateway/git-front.ts';
+import { LeftBehind } from './sandbox/left-behind.ts';
+import { runDirectoryOf } from './sandbox/run-directory.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { sandboxNotice } from './sandbox/notice.ts';
 import { selectSandbox } from './sandbox/select.ts';
@@ -71,6 +71,8 @@ const SWEEP_MS = 15_000;
 /** Milliseconds between two looks for conversations that nobody has touched for long, and how many end at once. */
 const IDLE_MS = 30_000;
 const IDLE_AT_ONCE = 20;
+/** Milliseconds between two looks for what killed services have left. */
+const LEFT_BEHIND_MS = 60_000;
 /** Milliseconds between two looks for conversations that are old enough to be removed, and of a day. */
 const RETENTION_MS = 15 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -279,6 +281,7 @@ export async function build(
   }
 
   const timers = new AbortController();
+  const leftBehind = new LeftBehind(runDirectoryOf(config.dataDir));
   const retention = new Retention({
     read,
     transact,
@@ -303,6 +306,7 @@ export async function build(
       every(1_000, () => conversations.stopDisabled(), { signal: timers.signal, failed });
       every(1_000, () => conversations.finishRemovals(), { signal: timers.signal, failed });
       every(SWEEP_MS, () => sweep.sweep(), { signal: timers.signal, failed });
+      every(LEFT_BEHIND_MS, () => leftBehind.look(), { signal: timers.signal, failed });
       every(RETENTION_MS, removeOld, { signal: timers.signal, failed });
       every(
         IDLE_MS,
@@ -316,6 +320,7 @@ export async function build(
       // What a full disk does not let through now, the sweep takes up later.
       await sweep.recover().catch(failed);
       void removeOld().catch(failed);
+      void leftBehind.look().catch(failed);
       return url;
     },
     close: async () => {
@@ -348,7 +353,8 @@ function openSandboxes(
   const resolve = cachedResolve();
   const tell = (line: string): void => log.warn({ from: 'sandbox' }, line);
   return selectSandbox(kind, {
-    runDir: runDirectory(config.dataDir),
+    runDir: runDirectoryOf(config.dataDir),
+    workspaces: workspacesIn(config.dataDir),
     uidBase,
     extraReadOnlyPaths: readOnlyPaths,
     caFile: config.caFile,
@@ -361,13 +367,6 @@ function openSandboxes(
     gitConfig: gitFrontConfig,
     log: tell,
   });
-}
-
-/** Short, as sockets need it, and of this data directory alone. */
-function runDirectory(dataDir: string): string {
-  const own = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
-  const root = process.getuid?.() === 0;
-  return root ? `/run/parley-${own}` : join(tmpdir(), `parley-${process.getuid?.() ?? ''}-${own}`);
 }
 
 function redactorOf(settings: RunSettings): (text: string) => string {

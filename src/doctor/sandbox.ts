@@ -21,6 +21,7 @@ export async function checkSandbox(config: Pick<Config, 'sandbox' | 'caFile'>): 
   try {
     const provider = await selectSandbox(kind, {
       runDir,
+      workspaces: null,
       uidBase,
       extraReadOnlyPaths: readOnlyPaths,
       caFile: config.caFile,

@@ -64,6 +64,7 @@ export async function startBench(more: Partial<BubblewrapOptions> = {}): Promise
 export function benchOptions(runDir: string, more: Partial<BubblewrapOptions> = {}): BubblewrapOptions {
   return {
     runDir,
+    workspaces: null,
     // Test files run side by side: each its own range.
     uidBase: 1_000_000_000 + (process.pid % 1_000_000) * 1000,
     extraReadOnlyPaths: [],

@@ -17,6 +17,7 @@ export async function startBench(more: Partial<UnconfinedOptions> = {}): Promise
   const top = await mkdtemp(join(tmpdir(), 'unconfined-'));
   const provider = await openUnconfined({
     runDir: join(top, 'run'),
+    workspaces: null,
     extraReadOnlyPaths: [],
     caFile: null,
     startGateway: async () => ({ close: async () => undefined }),

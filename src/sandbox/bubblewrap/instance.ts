@@ -1,17 +1,10 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, readFile, realpath, rmdir, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, realpath, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { forgetOwner, lives, ownerOf, recordOwner } from '../owner.ts';
 import { removeTree } from './directories.ts';
 import { removeLeftGroups } from './limits/ladder.ts';
 import { killSurvivors } from './survivors.ts';
-
-/** What the service's record of itself in the run directory holds, for whoever starts after it. */
-interface Owner {
-  pid: number;
-  startTime: string;
-  /** Directories of control groups that it made. */
-  groups: readonly string[];
-}
 
 /**
  * This service's place among others on the machine: a run directory, and a name made from its path that stands in
@@ -22,21 +15,25 @@ export class Instance {
   readonly directory: string;
   readonly name: string;
 
-  private constructor(directory: string, name: string) {
+  private constructor(directory: string) {
     this.directory = directory;
-    this.name = name;
+    this.name = `parley-${createHash('sha256').update(directory).digest('hex').slice(0, 10)}`;
+  }
+
+  /** Removes the run directory of a service that is dead, and what else it has left. */
+  static async remove(runDir: string, groups: readonly string[]): Promise<void> {
+    const instance = new Instance(await realpath(runDir));
+    await instance.#cleanUp(groups);
+    await instance.close();
   }
 
   /** @throws Error when another living service has this run directory. Removes what a dead one has left. */
   static async open(runDir: string): Promise<Instance> {
     await makeOwn(runDir);
     const directory = await realpath(runDir);
-    const instance = new Instance(
-      directory,
-      `parley-${createHash('sha256').update(directory).digest('hex').slice(0, 10)}`,
-    );
-    const before = await instance.#before();
-    if (before !== null && (await startTimeOf(before.pid)) === before.startTime) {
+    const instance = new Instance(directory);
+    const before = await ownerOf(directory);
+    if (before !== null && (await lives(before))) {
       throw new Error(
         `process ${before.pid} already keeps its sandboxes in ${directory}: give each service a run directory of its own`,
       );
@@ -60,23 +57,14 @@ export class Instance {
 
   async record(groups: readonly string[]): Promise<void> {
     await makeOwn(this.directory);
-    const owner: Owner = { pid: process.pid, startTime: (await startTimeOf(process.pid)) ?? '', groups };
-    await writeFile(join(this.directory, 'owner.json'), JSON.stringify(owner), { mode: 0o600 });
+    await recordOwner(this.directory, groups);
   }
 
   async close(): Promise<void> {
-    await removeTree(join(this.directory, 'owner.json'));
+    await forgetOwner(this.directory);
     await removeTree(join(this.directory, 'etc'));
     // Kept when it is not empty: then it is not only ours.
     await rmdir(this.directory).catch(() => undefined);
-  }
-
-  async #before(): Promise<Owner | null> {
-    try {
-      return JSON.parse(await readFile(join(this.directory, 'owner.json'), 'utf8')) as Owner;
-    } catch {
-      return null;
-    }
   }
 
   async #cleanUp(groups: readonly string[]): Promise<void> {
@@ -95,11 +83,4 @@ async function makeOwn(directory: string): Promise<void> {
   if (uid !== process.getuid?.()) throw new Error(`${directory} belongs to another user`);
   // Sandboxes' users pass through to their own directory, and see no list of the others.
   await chmod(directory, 0o711);
-}
-
-/** proc(5), /proc/PID/stat, field 22: with it a pid names one process for ever. */
-async function startTimeOf(pid: number): Promise<string | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
-  // The name in parentheses may hold anything.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 }

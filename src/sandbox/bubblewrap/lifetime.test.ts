@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  writeFile,
+  rmdir,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -150,6 +161,23 @@ describe('a provider', () => {
         'memory limit',
       ],
     );
+  });
+
+  test('has tested itself where conversations have their folders, and leaves nothing there', async () => {
+    await using bench = await startBench();
+    const closed = join(bench.data, 'closed');
+    await mkdir(closed, { recursive: true });
+    await chmod(closed, 0o700);
+    const workspaces = join(closed, 'workspaces');
+    const provider = await openBubblewrap(benchOptions(join(bench.data, 'run'), { workspaces }));
+    assert.equal(provider.report.reason, '');
+    await provider.close();
+    assert.deepEqual(await readdir(workspaces), []);
+    await rmdir(workspaces);
+    await writeFile(workspaces, 'in its place');
+    const { report } = await openBubblewrap(benchOptions(join(bench.data, 'run'), { workspaces }));
+    assert.equal(report.ok, false);
+    assert.match(report.reason, /cannot be made here: ENOTDIR/);
   });
 
   test('ends every sandbox when it closes, and opens none afterwards', async () => {

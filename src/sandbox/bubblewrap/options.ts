@@ -7,6 +7,11 @@ export interface BubblewrapOptions {
    * has at most 107 bytes), best below /run. What an earlier process left in it is killed and removed.
    */
   runDir: string;
+  /**
+   * Where conversations have their folders, by their numbers: the test of itself works where one would be, so that it
+   * finds what the sandboxes' users cannot reach there. Null: that is not to be touched.
+   */
+  workspaces: string | null;
   /** Of a service that is root: sandbox KEY runs as uid and gid `uidBase + KEY`. No account may be in that range. */
   uidBase: number;
   /** Toolchains outside /usr (pyenv, nvm, /opt/…), shown under their own path; `bin` in each is put into PATH. */

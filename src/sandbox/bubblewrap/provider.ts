@@ -66,7 +66,7 @@ class Bubblewrap implements SandboxProvider {
       extraReadOnlyPaths: options.extraReadOnlyPaths,
       userOf: (key) => (isRoot ? idsOf(options.uidBase, key) : null),
     };
-    const { ok, reason, checks } = await selfTest(ground);
+    const { ok, reason, checks } = await selfTest(ground, options.workspaces);
     const disk = 'watchdog (free space, du), ulimit -f for one file';
     const report: SandboxReport = {
       kind: 'bubblewrap',

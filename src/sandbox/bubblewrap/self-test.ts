@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -27,15 +26,16 @@ const ENOSYS = '38';
  * Tries, in a throw-away sandbox, what a hostile command would try, and whether the limits end it. Where the answer is
  * not ok, `reason` is the first thing that did not hold, as a sentence that a person can act on.
  */
-export async function selfTest(ground: Ground): Promise<{ ok: boolean; reason: string; checks: Check[] }> {
+export async function selfTest(
+  ground: Ground,
+  workspaces: string | null = null,
+): Promise<{ ok: boolean; reason: string; checks: Check[] }> {
+  await using folder = await makeFolder(ground, workspaces);
   const listener = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;
-  const directory = ground.instance.directoryOf(KEY);
+  const { workspace, home } = folder;
   try {
-    await mkdir(directory, { recursive: true, mode: 0o711 });
-    const [workspace, home] = [join(directory, 'workspace'), join(directory, 'home')];
-    for (const path of [workspace, home]) await prepareDirectory(path, ground.userOf(KEY));
     const before = performance.now();
     const seen = await runProbe(ground, { workspace, home, port });
     if (!seen.answers.has('uid')) return { ok: false, reason: await explainStart(seen.reason), checks: [] };
@@ -53,8 +53,25 @@ export async function selfTest(ground: Ground): Promise<{ ok: boolean; reason: s
     return { ok: failed === undefined, reason, checks };
   } finally {
     listener.close();
-    await removeTree(directory);
   }
+}
+
+/** Where a conversation has them; on a disk that is full, which may change, in the run directory. */
+async function makeFolder(
+  ground: Ground,
+  workspaces: string | null,
+): Promise<{ workspace: string; home: string } & AsyncDisposable> {
+  const folder = workspaces === null ? ground.instance.directoryOf(KEY) : join(workspaces, String(KEY));
+  const [workspace, home] = [join(folder, 'workspace'), join(folder, 'home')];
+  try {
+    for (const path of [workspace, home]) await prepareDirectory(path, ground.userOf(KEY));
+  } catch (error) {
+    await removeTree(folder);
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    if (workspaces === null || (code !== 'ENOSPC' && code !== 'EDQUOT')) throw error;
+    return await makeFolder(ground, null);
+  }
+  return { workspace, home, [Symbol.asyncDispose]: () => removeTree(folder) };
 }
 
 interface Seen {

@@ -5,6 +5,7 @@ import { prepareDirectory, removeTree } from '../bubblewrap/directories.ts';
 import { gitConfig } from '../bubblewrap/made-files.ts';
 import type { BubblewrapOptions } from '../bubblewrap/options.ts';
 import { PROXY_INSIDE } from '../gateway/git-front.ts';
+import { forgetOwner, recordOwner } from '../owner.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandbox.ts';
 import { prepareRunDirectory } from '../shell/run-directory.ts';
 import { withoutSecrets } from '../shell/program.ts';
@@ -19,13 +20,15 @@ import { unconfinedReport } from './report.ts';
 export type UnconfinedOptions = Omit<BubblewrapOptions, 'uidBase'>;
 
 const WORKSPACE = '/workspace';
+/** What it makes in the run directory. */
+export const UNCONFINED = 'unconfined';
 
 /**
  * No sandbox: commands run as the service itself, on the host. Only for who asks for it. What the agent sees as its
  * workspace is the host's path, since there is no other; `/workspace` in a specification's `workdir` stands for it.
  */
 export async function openUnconfined(options: UnconfinedOptions): Promise<SandboxProvider> {
-  const directory = join(options.runDir, 'unconfined');
+  const directory = join(options.runDir, UNCONFINED);
   try {
     await mkdir(options.runDir, { recursive: true, mode: 0o711 });
     // In a directory that all may write to, such as /tmp, another user could have made it first.
@@ -33,6 +36,7 @@ export async function openUnconfined(options: UnconfinedOptions): Promise<Sandbo
       throw new Error('it belongs to another user');
     await rm(directory, { recursive: true, force: true });
     await mkdir(directory, { mode: 0o700 });
+    await recordOwner(options.runDir, []);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return unavailable('unconfined', `The run directory ${options.runDir} cannot be used: ${why}.`);
@@ -71,6 +75,7 @@ class Unconfined implements SandboxProvider {
     this.#closed = true;
     await Promise.all([...this.#open.values()].map(closeQuietly));
     await rm(this.#directory, { recursive: true, force: true });
+    await forgetOwner(this.#options.runDir);
     // Kept when it is not empty: then it is not only ours.
     await rmdir(this.#options.runDir).catch(() => undefined);
   }
