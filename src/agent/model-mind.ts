@@ -52,6 +52,8 @@ export class ModelMind implements Mind {
     if (verdict === 'repeats') await log.append([warning()]);
     // As the log has it: cleaned of secrets that the user's own instructions may name.
     const asked = await this.#model.ask(history.system ?? '', history.units, this.#spending);
+    const notices = log.notices.of(this.#context.model.sight.notices);
+    if (notices.length > 0) await log.append(notices);
     if (!asked.ok) return asked;
     const spent = this.#spending.say(asked.step);
     this.#titler.begin(history, asked.step);

@@ -1,15 +1,11 @@
 import { type ActionArgs, type Event, isAction, isObservation } from '../events/event.ts';
 
-/** The id of an error that says what of a repository's knowledge could not be used. */
-export const UNUSABLE_KNOWLEDGE = 'AGENT_ERROR$UNUSABLE_KNOWLEDGE';
-
 /** What a conversation was told of its repository's knowledge, folded from the log, so that nothing is told twice. */
 export class RecallMemory {
   /** The recall that has no observation yet. One of knowledge gets none when there is nothing to tell. */
   open: { id: number; type: ActionArgs['recall']['recall_type'] } | null = null;
   /** What each microagent said, by its name. */
   readonly #told = new Map<string, string>();
-  readonly #problems = new Set<string>();
 
   add(event: Event): void {
     if (isAction(event, 'recall')) {
@@ -17,8 +13,6 @@ export class RecallMemory {
     } else if (isObservation(event, 'recall')) {
       if (event.cause === this.open?.id) this.open = null;
       for (const { name, content } of event.extras.microagent_knowledge) this.#told.set(name, content);
-    } else if (isObservation(event, 'error')) {
-      if (event.extras.error_id === UNUSABLE_KNOWLEDGE) this.#problems.add(event.content);
     } else if (isAction(event, 'condensation')) {
       // What is summed up may have had it; then it is told again.
       this.#told.clear();
@@ -30,9 +24,5 @@ export class RecallMemory {
 
   wasTold(name: string, content: string): boolean {
     return this.#told.get(name) === content;
-  }
-
-  wasSaid(problem: string): boolean {
-    return this.#problems.has(problem);
   }
 }

@@ -1,6 +1,7 @@
 import { type Event, isObservation, type NewEvent } from '../events/event.ts';
 import { History } from './history.ts';
 import type { Journal } from './journal.ts';
+import { NoticeMemory } from './notices.ts';
 import { RecallMemory } from './recall-memory.ts';
 import { StuckWatch } from './stuck.ts';
 import { EditMemory } from './tools/edit-memory.ts';
@@ -18,6 +19,7 @@ export class RunLog {
   readonly tasks = new TaskMemory();
   readonly stuck = new StuckWatch();
   readonly recalls = new RecallMemory();
+  readonly notices = new NoticeMemory();
   /** Where the last command left the shell; null before the first. */
   cwd: string | null = null;
   readonly #journal: Journal;
@@ -70,5 +72,6 @@ export class RunLog {
     this.tasks.add(event);
     this.stuck.add(event);
     this.recalls.add(event);
+    this.notices.add(event);
   }
 }

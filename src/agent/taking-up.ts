@@ -1,8 +1,7 @@
-import { action, errorObservation, observation, stateChanged } from '../events/build.ts';
+import { action, observation, stateChanged } from '../events/build.ts';
 import type { NewEvent, ObservationExtras } from '../events/event.ts';
 import type { RepositoryKnowledge } from '../microagents/read.ts';
 import type { AgentContext } from './context.ts';
-import { UNUSABLE_KNOWLEDGE } from './recall-memory.ts';
 import { instructionsOf, knowledgeFor, roomFor } from './recalling.ts';
 import type { RunLog } from './run-log.ts';
 
@@ -53,10 +52,7 @@ async function recall(
     const content = 'Retrieved knowledge from microagents';
     events.push(observation('environment', 'recall', content, extras, { cause }));
   }
-  const problems = problemsOf(found);
-  if (problems !== '' && !log.recalls.wasSaid(problems)) {
-    events.push(errorObservation(problems, UNUSABLE_KNOWLEDGE));
-  }
+  events.push(...log.notices.of([problemsOf(found)]));
   if (events.length > 0) await log.append(events);
   log.recalls.open = null;
 }

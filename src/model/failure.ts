@@ -1,6 +1,7 @@
 import { EgressRefused } from '../egress/policy.ts';
 import { HIDDEN, type Secret } from '../secrets/secret.ts';
 import { ImageError } from './images.ts';
+import type { UnseenImages } from './sight.ts';
 
 /** The id V0 clients know for each reason why a call of the model gave no step. */
 const RUNTIME_STATUS = {
@@ -25,6 +26,8 @@ export interface ModelFailure {
   /** What the provider asked us to wait; null when it did not say. */
   retryAfterMs: number | null;
   runtimeStatus: string;
+  /** Given when it was for images that the model was not given. */
+  unseen?: UnseenImages;
 }
 
 export function failure(
@@ -50,15 +53,24 @@ const SENTENCES: Record<ModelFailureKind, string> = {
 /** What an error of a provider's client, of the connection, or within a stream means. */
 export function failureOf(
   error: unknown,
-  { begun, key }: { begun: boolean; key: Secret | null },
+  { begun, key, images }: { begun: boolean; key: Secret | null; images: boolean },
 ): ModelFailure {
-  const own = causes(error).find((cause) => cause instanceof EgressRefused || cause instanceof ImageError);
+  const broken = causes(error).find((cause) => cause instanceof ImageError);
+  if (broken) {
+    const unseen = { url: broken.url.href, reason: `${broken.message} The model goes on without it.` };
+    return { ...failure('bad_request', broken.message), unseen };
+  }
+  const own = causes(error).find((cause) => cause instanceof EgressRefused);
   if (own) return failure('bad_request', own.message);
   const facts = factsOf(error);
   const kind = kindOf(facts) ?? (begun ? 'interrupted' : 'unavailable');
   // Providers quote the key that they refuse, masked or not.
   const said = kind === 'authentication' ? '' : quote(facts.message, key);
-  return failure(kind, [SENTENCES[kind], said].filter(Boolean).join(' '), retryAfter(facts.headers));
+  const failed = failure(kind, [SENTENCES[kind], said].filter(Boolean).join(' '), retryAfter(facts.headers));
+  if (!images || !refusesImages(facts, kind)) return failed;
+  const quoted = said === '' ? '' : ` Its provider said: ${said}`;
+  const reason = `The model takes no images, or not these; it goes on without them.${quoted}`;
+  return { ...failed, unseen: { url: null, reason } };
 }
 
 interface Facts {
@@ -113,6 +125,15 @@ function kindOf({ status, marks }: Facts): ModelFailureKind | null {
   return /invalid_request|invalid prompt|ai_invalidprompt|unsupportedfunctionality/.test(marks)
     ? 'bad_request'
     : null;
+}
+
+/** How servers say that their model sees nothing, or that it cannot read an image. */
+const IMAGES =
+  /image|vision|multi-?modal|mmproj|unable to download|content must be a string|content should be a string|expected a string|valid string/;
+
+function refusesImages({ status, marks }: Facts, kind: ModelFailureKind): boolean {
+  const couldBe = kind === 'bad_request' || kind === 'server_error' || (status !== null && status === 404);
+  return couldBe && IMAGES.test(marks);
 }
 
 const MAX_QUOTE = 300;

@@ -1,34 +1,73 @@
-type Download = (
-  wanted: { url: URL; isUrlSupportedByModel: boolean }[],
-) => Promise<({ data: Uint8Array; mediaType: string | undefined } | null)[]>;
+import { readBody } from '../egress/read-body.ts';
+import { EgressRefused } from '../egress/policy.ts';
 
-const MAX_IMAGE_BYTES = 10 * 1024 * 1024;
-
-/** Fetches what the provider does not fetch itself, by the fetch that knows where we may go. */
-export function downloadThrough(fetch: typeof globalThis.fetch, signal: AbortSignal): Download {
-  return async (wanted) =>
-    await Promise.all(
-      wanted.map(async ({ url, isUrlSupportedByModel }) =>
-        isUrlSupportedByModel ? null : await download(url, fetch, signal),
-      ),
-    );
+export interface Image {
+  data: Uint8Array;
+  mediaType: string | undefined;
 }
 
-async function download(url: URL, fetch: typeof globalThis.fetch, signal: AbortSignal) {
-  const response = await fetch(url, { signal });
-  if (!response.ok) throw new ImageError(`The image at ${url.host} was answered with ${response.status}.`);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_IMAGE_BYTES) throw new ImageError(`The image at ${url.host} is larger than 10 MiB.`);
-    chunks.push(chunk);
+type Download = (wanted: { url: URL; isUrlSupportedByModel: boolean }[]) => Promise<(Image | null)[]>;
+
+const MAX_IMAGE_BYTES = 10 * 1024 * 1024;
+/** Of the images that one run keeps, as each of its steps needs them again. */
+const MOST_KEPT_BYTES = 50 * 1024 * 1024;
+
+/** Fetches images that providers do not fetch themselves, by the fetch that knows where we may go: each once in a run. */
+export class ImageSource {
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #kept = new Map<string, Image>();
+  #bytes = 0;
+
+  constructor(fetch: typeof globalThis.fetch) {
+    this.#fetch = fetch;
   }
+
+  /** As the SDK wants it. */
+  download(signal: AbortSignal): Download {
+    return async (wanted) =>
+      await Promise.all(
+        wanted.map(async ({ url, isUrlSupportedByModel }) =>
+          isUrlSupportedByModel ? null : await this.#image(url, signal),
+        ),
+      );
+  }
+
+  async #image(url: URL, signal: AbortSignal): Promise<Image> {
+    const kept = this.#kept.get(url.href);
+    if (kept) return kept;
+    const image = await fetchImage(url, this.#fetch, signal);
+    this.#bytes += image.data.byteLength;
+    if (this.#bytes <= MOST_KEPT_BYTES) this.#kept.set(url.href, image);
+    return image;
+  }
+}
+
+async function fetchImage(url: URL, fetch: typeof globalThis.fetch, signal: AbortSignal): Promise<Image> {
+  const failed = (how: string): ImageError => new ImageError(url, `The image at ${url.host} ${how}.`);
+  let response: Response;
+  let data: Buffer | null;
+  try {
+    response = await fetch(url, { signal });
+    if (!response.ok) await response.body?.cancel();
+    data = response.ok ? await readBody(response, MAX_IMAGE_BYTES) : null;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof EgressRefused) throw new ImageError(url, `${error.message}.`);
+    throw failed('could not be fetched');
+  }
+  if (!response.ok) throw failed(`was answered with ${response.status}`);
+  if (data === null) throw failed('is larger than 10 MiB');
   const mediaType = response.headers.get('content-type')?.split(';', 1)[0]?.trim();
-  return { data: Buffer.concat(chunks), mediaType };
+  return { data, mediaType };
 }
 
 /** An image of the conversation could not be given to the model. Its message is for the user. */
 export class ImageError extends Error {
   override readonly name = 'ImageError';
+  readonly url: URL;
+
+  constructor(url: URL, message: string) {
+    super(message);
+    this.url = url;
+  }
 }

@@ -2,8 +2,10 @@ import type { LanguageModel } from 'ai';
 
 import { ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
+import { ImageSource } from './images.ts';
 import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
 import type { RunModel } from './run-model.ts';
+import { Sight } from './sight.ts';
 import { withoutRefusedUsageOption } from './usage-option.ts';
 
 export interface ModelSettings {
@@ -26,7 +28,8 @@ export function resolveModel(settings: ModelSettings, fetch: typeof globalThis.f
   return {
     name,
     key: apiKey,
-    fetch,
+    images: new ImageSource(fetch),
+    sight: new Sight(),
     async open() {
       model ??= client(route, apiKey, fetch);
       return await model;

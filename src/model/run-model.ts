@@ -1,5 +1,7 @@
 import type { LanguageModel } from 'ai';
 
+import type { ImageSource } from './images.ts';
+import type { Sight } from './sight.ts';
 import type { Secret } from '../secrets/secret.ts';
 
 /** The model a run talks to, resolved from the user's settings by `resolveModel`. */
@@ -11,5 +13,6 @@ export interface RunModel {
   /** To keep it out of what is said about failures. */
   readonly key: Secret | null;
   /** For images by URL, which some providers do not fetch themselves. */
-  readonly fetch: typeof fetch;
+  readonly images: ImageSource;
+  readonly sight: Sight;
 }

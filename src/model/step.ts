@@ -3,8 +3,8 @@ import type { ModelMessage, SystemModelMessage, ToolSet } from 'ai';
 import type { ModelOutcome } from './answer.ts';
 import { Deadline, DEADLINES, type Deadlines } from './deadline.ts';
 import { failure, failureOf, type ModelFailure } from './failure.ts';
-import { downloadThrough } from './images.ts';
 import type { RunModel } from './run-model.ts';
+import { showsImages } from './sight.ts';
 import { StepReader, type Stream } from './step-reader.ts';
 
 export interface ModelRequest {
@@ -23,10 +23,18 @@ export interface ModelRequest {
 
 /**
  * Asks the model once and reads its answer to the end. A stream that is cut, an answer that is empty, and a deadline
- * that passes are failures.
+ * that passes are failures. Images that are refused are not: it is asked again without them, and `model.sight` knows.
  * @throws the signal's reason, when it aborts
  */
 export async function modelStep(request: ModelRequest): Promise<ModelOutcome> {
+  const { sight } = request.model;
+  for (;;) {
+    const outcome = await attempt({ ...request, messages: sight.shown(request.messages) });
+    if (outcome.ok || !outcome.failure.unseen || !sight.learn(outcome.failure.unseen)) return outcome;
+  }
+}
+
+async function attempt(request: ModelRequest): Promise<ModelOutcome> {
   const { model, signal } = request;
   signal.throwIfAborted();
   using deadline = new Deadline(request.deadlines ?? DEADLINES);
@@ -45,7 +53,9 @@ export async function modelStep(request: ModelRequest): Promise<ModelOutcome> {
   const used = reader.used(deadline.signal.aborted);
   if (deadline.signal.aborted) return { ok: false, failure: silent(reader.begun), ...used };
   if (reader.error !== undefined) {
-    return { ok: false, failure: failureOf(reader.error, { begun: reader.begun, key: model.key }), ...used };
+    const images = showsImages(request.messages);
+    const failed = failureOf(reader.error, { begun: reader.begun, key: model.key, images });
+    return { ok: false, failure: failed, ...used };
   }
   return reader.outcome(Math.round(performance.now() - began));
 }
@@ -68,7 +78,7 @@ async function openStream(request: ModelRequest, signal: AbortSignal): Promise<S
     // OpenAI keeps conversations unless told not to.
     providerOptions: { openai: { store: false } },
     telemetry: { isEnabled: false },
-    experimental_download: downloadThrough(request.model.fetch, signal),
+    experimental_download: request.model.images.download(signal),
     // Failures come as parts of the stream; the default handler prints them.
     onError: () => {},
   });

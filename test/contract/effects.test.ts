@@ -28,7 +28,7 @@ const NOT_YET: Readonly<Record<string, readonly string[]>> = {
     'mcp_config',
     'sandbox_api_key',
   ],
-  Conversations: ['image_urls', 'mcp_config'],
+  Conversations: ['mcp_config'],
   'Provider tokens': ['mcp_config'],
 };
 

@@ -1,3 +1,5 @@
+import { ImageSource } from '../../src/model/images.ts';
+import { Sight } from '../../src/model/sight.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,7 +128,8 @@ export async function startConversations(
       resolveModel: ({ name }) => ({
         name,
         key: null,
-        fetch,
+        images: new ImageSource(fetch),
+        sight: new Sight(),
         open: () => Promise.reject(new Error('no model in this test')),
       }),
       runAgent: (context) => test.agent(context),

@@ -1,5 +1,7 @@
 import { MockLanguageModelV4 } from 'ai/test';
 
+import { ImageSource } from '../../../src/model/images.ts';
+import { Sight } from '../../../src/model/sight.ts';
 import type { RunModel } from '../../../src/model/run-model.ts';
 
 type StreamOf = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'];
@@ -48,7 +50,8 @@ export class FakeModel {
       name,
       open: async () => model,
       key: null,
-      fetch: () => Promise.reject(new Error('nothing is fetched')),
+      images: new ImageSource(() => Promise.reject(new Error('nothing is fetched'))),
+      sight: new Sight(),
     };
   }
 
