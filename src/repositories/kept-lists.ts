@@ -6,11 +6,12 @@ interface Kept<T> {
   tokens: string;
   until: number;
   listed: Listed<T>;
+  size: number;
 }
 
 /**
  * Lists that users were given a short while ago. A user whose tokens have changed since finds none of them; all of
- * them together hold a bounded number of entries, and the oldest give way.
+ * them together hold a bounded number of characters, whatever a provider put into them, and the oldest give way.
  */
 export class KeptLists<T> {
   readonly #keptMs: number;
@@ -20,7 +21,7 @@ export class KeptLists<T> {
   readonly #lists = new Map<string, Kept<T>>();
   #size = 0;
 
-  /** @param most entries of all lists, each list counting as one more */
+  /** @param most characters of all lists, as JSON */
   constructor({ keptMs, most, now }: { keptMs: number; most: number; now?: () => number }) {
     this.#keptMs = keptMs;
     this.#most = most;
@@ -39,9 +40,10 @@ export class KeptLists<T> {
   keep(userId: string, tokens: string, question: string, listed: Listed<T>): void {
     const key = keyOf(userId, question);
     this.#drop(key);
-    if (sizeOf(listed) > this.#most) return;
-    this.#lists.set(key, { userId, tokens, until: this.#now() + this.#keptMs, listed });
-    this.#size += sizeOf(listed);
+    const size = key.length + JSON.stringify(listed).length;
+    if (size > this.#most) return;
+    this.#lists.set(key, { userId, tokens, until: this.#now() + this.#keptMs, listed, size });
+    this.#size += size;
     this.#dropOld();
   }
 
@@ -57,12 +59,8 @@ export class KeptLists<T> {
     const kept = this.#lists.get(key);
     if (!kept) return;
     this.#lists.delete(key);
-    this.#size -= sizeOf(kept.listed);
+    this.#size -= kept.size;
   }
-}
-
-function sizeOf({ items }: Listed<unknown>): number {
-  return items.length + 1;
 }
 
 function keyOf(userId: string, question: string): string {

@@ -1,59 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failed, paged, playedProvider, told } from '../../test/support/git-providers/played.ts';
-import type { ProviderName } from '../contract/providers.ts';
-import { ServiceError } from '../errors.ts';
+import { failed, paged, told } from '../../test/support/git-providers/played.ts';
+import {
+  ann,
+  errorOf,
+  never,
+  repository,
+  serviceOf,
+  tokenOf,
+  user,
+} from '../../test/support/user-repositories.ts';
 import type { ProviderFailure } from '../git/answer.ts';
-import type { AskableProvider, GitProvider, Repository } from '../git/git-provider.ts';
-import { Secret } from '../secrets/secret.ts';
-import type { RunToken } from '../settings/run-settings.ts';
-import { UserRepositories } from './user-repositories.ts';
-
-const ann = { userId: 'ann', userName: 'ann', keyId: 'k' };
-const never = new AbortController().signal;
-
-const tokenOf = (provider: ProviderName, token = 'tok', host = ''): RunToken => ({
-  provider,
-  host,
-  login: null,
-  token: new Secret(token),
-});
-
-/** The service of users whose providers play as told; `tokens` are those of all users, and may be exchanged. */
-function serviceOf(plays: Partial<Record<AskableProvider, Partial<GitProvider>>>, ...more: RunToken[]) {
-  const tokens = [...(Object.keys(plays) as AskableProvider[]).map((provider) => tokenOf(provider)), ...more];
-  const stage = { clock: 0, suggestsTasks: true, tokens };
-  const service = new UserRepositories({
-    access: () => Promise.resolve(stage),
-    open: ({ provider }) =>
-      provider === 'enterprise_sso' ? null : playedProvider(provider, plays[provider]),
-    now: () => stage.clock,
-  });
-  return Object.assign(stage, { service });
-}
-
-const repository = (fullName: string, more: Partial<Repository> = {}): Repository => ({
-  id: fullName,
-  fullName,
-  isPublic: true,
-  defaultBranch: 'main',
-  stars: null,
-  pushedAt: null,
-  ownerType: null,
-  ...more,
-});
-
-const user = (login: string) =>
-  told({ id: '1', login, name: null, email: null, company: null, avatarUrl: null });
-
-async function errorOf(promise: Promise<unknown>): Promise<ServiceError> {
-  const error = await promise.then(
-    () => assert.fail('it succeeded'),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof ServiceError, String(error));
-  return error;
-}
 
 describe('who one is', () => {
   it('is what the first provider says that answers; the others that do not are named', async () => {
@@ -254,174 +211,25 @@ describe('branches', () => {
   });
 });
 
-describe('microagents', () => {
-  const entry = (path: string, kind: 'file' | 'folder' = 'file') => ({
-    name: path.split('/').at(-1) ?? '',
-    path,
-    kind,
-  });
-  const folders =
-    (byPath: Readonly<Record<string, ReturnType<typeof entry>[]>>) => (_: string, path: string) => {
-      const listed = byPath[path];
-      return listed ? told(listed)() : failed('not_found')();
-    };
-
-  it('are the files of the folder, and what else is told to any agent', async () => {
+describe('requests of one user', () => {
+  it('are answered ten at once; more are told to wait, those of others are not', async () => {
+    const answers: (() => void)[] = [];
     const { service } = serviceOf({
       github: {
-        repository: told(repository('acme/app', { pushedAt: '2026-03-03T10:00:00+02:00' })),
-        folder: folders({
-          '.openhands/microagents': [
-            entry('.openhands/microagents/testing.md'),
-            entry('.openhands/microagents/data.json'),
-            entry('.openhands/microagents/sub.md', 'folder'),
-          ],
-          '': [entry('AGENTS.md'), entry('README.md'), entry('.cursorrules')],
-        }),
+        whoAmI: () => new Promise((resolve) => answers.push(() => void user('ann')().then(resolve))),
       },
     });
-    const { value } = await service.microagents(ann, 'acme/app', never);
-    assert.deepEqual(
-      value.map(({ name, path }) => [name, path]),
-      [
-        ['testing', '.openhands/microagents/testing.md'],
-        ['AGENTS.md', 'AGENTS.md'],
-        ['.cursorrules', '.cursorrules'],
-      ],
-    );
-    assert.equal(value[0]?.created_at, '2026-03-03T08:00:00.000Z');
-  });
-
-  it('lie in another folder of the repository that holds nothing else, by the name it has there', async () => {
-    const plays = {
-      repository: told(repository('x')),
-      folder: folders({ microagents: [entry('microagents/a.md')] }),
-    };
-    const namesIn = async (provider: AskableProvider, name: string) =>
-      (await serviceOf({ [provider]: plays }).service.microagents(ann, name, never)).value.map(
-        (one) => one.name,
-      );
-    assert.deepEqual(await namesIn('github', 'acme/.openhands'), ['a']);
-    assert.deepEqual(await namesIn('gitlab', 'acme/openhands-config'), ['a']);
-    assert.deepEqual(await namesIn('gitlab', 'acme/.openhands'), []);
-    assert.deepEqual(await namesIn('github', 'acme/app'), []);
-  });
-
-  it('of a repository that is not there are 404; a folder that could not be read is no empty one', async () => {
-    const none = serviceOf({ github: { repository: failed('not_found'), folder: failed('not_found') } });
-    const missing = await errorOf(none.service.microagents(ann, 'acme/none', never));
-    assert.equal(missing.code, 'repository_not_found');
-    const broken = serviceOf({
-      github: { repository: told(repository('x')), folder: failed('unavailable') },
-    });
-    const failure = await errorOf(broken.service.microagents(ann, 'acme/app', never));
-    assert.equal(failure.code, 'provider_unavailable');
-  });
-
-  it('are read as agents are told them', async () => {
-    const content = '---\nname: t\ntriggers:\n  - tests\n---\nRun them.\n';
-    const { service } = serviceOf({ forgejo: { file: (_, path) => told({ path, content })() } });
-    assert.deepEqual((await service.microagent(ann, 'acme/app', 'a.md', never)).value, {
-      content: 'Run them.',
-      path: 'a.md',
-      triggers: ['tests'],
-      git_provider: 'forgejo',
-    });
-    const { service: without } = serviceOf({ forgejo: { file: failed('not_found') } });
-    assert.equal((await errorOf(without.microagent(ann, 'a/b', 'a.md', never))).code, 'file_not_found');
-    const { service: large } = serviceOf({ forgejo: { file: failed('too_large') } });
-    assert.equal((await errorOf(large.microagent(ann, 'a/b', 'a.md', never))).status, 413);
-  });
-});
-
-describe('suggested tasks', () => {
-  const request = (number: number, more: object = {}) => ({
-    repository: 'acme/app',
-    number,
-    title: 'T',
-    hasConflicts: false,
-    hasFailingChecks: false,
-    hasUnresolvedComments: false,
-    ...more,
-  });
-
-  it('are what keeps own requests from being merged, the first of it, and assigned issues, of all providers', async () => {
-    const { service } = serviceOf({
-      github: {
-        ownPullRequests: told([
-          request(1, { hasConflicts: true, hasFailingChecks: true, hasUnresolvedComments: true }),
-          request(2, { hasFailingChecks: true, hasUnresolvedComments: true }),
-          request(3, { hasUnresolvedComments: true }),
-          request(4),
-        ]),
-        assignedIssues: told([{ repository: 'acme/app', number: 5, title: 'I' }]),
-      },
-      gitlab: { ownPullRequests: told([request(6, { hasConflicts: true })]), assignedIssues: told([]) },
-    });
-    const { value, failures } = await service.suggestedTasks(ann, never);
-    assert.deepEqual(
-      value.map((task) => [task.git_provider, task.task_type, task.issue_number]),
-      [
-        ['github', 'MERGE_CONFLICTS', 1],
-        ['github', 'FAILING_CHECKS', 2],
-        ['github', 'UNRESOLVED_COMMENTS', 3],
-        ['github', 'OPEN_ISSUE', 5],
-        ['gitlab', 'MERGE_CONFLICTS', 6],
-      ],
-    );
-    assert.deepEqual(failures, []);
-  });
-
-  it('of one provider, and of one of its questions, are there when another fails, which is named once', async () => {
-    const { service } = serviceOf({
-      github: {
-        ownPullRequests: failed('unavailable'),
-        assignedIssues: told([{ repository: 'a/b', number: 5, title: 'I' }]),
-      },
-      gitlab: { ownPullRequests: failed('refused'), assignedIssues: failed('refused') },
-      // Has no issues.
-      bitbucket: { ownPullRequests: told([request(7, { hasFailingChecks: true })]) },
-    });
-    const { value, failures } = await service.suggestedTasks(ann, never);
-    assert.deepEqual(
-      value.map(({ git_provider, issue_number }) => [git_provider, issue_number]),
-      [
-        ['github', 5],
-        ['bitbucket', 7],
-      ],
-    );
-    assert.deepEqual(
-      failures.map(({ provider, code }) => [provider, code]),
-      [
-        ['github', 'provider_unavailable'],
-        ['gitlab', 'provider_token_refused'],
-      ],
-    );
-  });
-
-  it('can each be given to a new conversation: a title is one line, and what none could be made of is left out', async () => {
-    const issue = (repository: string, title: string) => ({ repository, number: 1, title });
-    const { service } = serviceOf({
-      github: {
-        assignedIssues: told([
-          issue('acme/app', `two\nlines\u0000 and ${'x'.repeat(2_000)}`),
-          issue('../../etc/passwd', 'T'),
-          { ...issue('acme/app', 'T'), number: -1 },
-        ]),
-        ownPullRequests: told([]),
-      },
-    });
-    const { value } = await service.suggestedTasks(ann, never);
-    assert.equal(value.length, 1);
-    assert.match(value[0]?.title ?? '', /^two lines and x{50}/);
-    assert.equal(value[0]?.title.length, 1_000);
-  });
-
-  it('are none, and nobody is asked, when the user does not want them', async () => {
-    const stage = serviceOf({
-      github: { ownPullRequests: () => assert.fail('asked'), assignedIssues: () => assert.fail('asked') },
-    });
-    stage.suggestsTasks = false;
-    assert.deepEqual(await stage.service.suggestedTasks(ann, never), { value: [], failures: [] });
+    const bob = { ...ann, userId: 'bob' };
+    const asked = Array.from({ length: 10 }, () => service.whoAmI(ann, never));
+    const refused = await errorOf(service.whoAmI(ann, never));
+    assert.deepEqual([refused.code, refused.retryAfter], ['rate_limited', 1]);
+    const his = service.whoAmI(bob, never);
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const answer of answers) answer();
+    await Promise.all([...asked, his]);
+    const again = service.whoAmI(ann, never);
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const answer of answers) answer();
+    assert.equal((await again).value.login, 'ann');
   });
 });

@@ -6,6 +6,7 @@ import { mapAnswer, ok } from '../git/answer.ts';
 import type { GitAccess } from '../settings/run-settings.ts';
 import { type Account, accountsOf, fingerprintOf, type OpenProvider } from './accounts.ts';
 import { askAll, askForOne, type Found } from './asking.ts';
+import { AtOnce } from './at-once.ts';
 import { KeptLists } from './kept-lists.ts';
 import { type Listed, list, type Wanted } from './listing.ts';
 import { findMicroagents, readMicroagent } from './microagents.ts';
@@ -14,9 +15,11 @@ import { merged } from './merging.ts';
 import { findSuggestedTasks } from './suggested-tasks.ts';
 import { branchOf, userOf } from './view.ts';
 
-/** How long a list of repositories is kept, and how many repositories all of them hold: about 300 bytes each. */
+/** How long a list of repositories is kept, and how many characters all of them hold: a repository has about 300. */
 const KEPT_MS = 60_000;
-const MOST_KEPT = 50_000;
+const MOST_KEPT = 16 * 1024 * 1024;
+/** Requests of one user that are answered at once: answers of a provider may be megabytes. */
+const MOST_AT_ONCE = 10;
 
 export interface UserRepositoriesOptions {
   access: (userId: string) => Promise<GitAccess>;
@@ -35,6 +38,7 @@ export class UserRepositories {
   readonly #access: UserRepositoriesOptions['access'];
   readonly #open: OpenProvider;
   readonly #kept: KeptLists<RepositoryView>;
+  readonly #atOnce = new AtOnce(MOST_AT_ONCE);
 
   constructor({ access, open, now }: UserRepositoriesOptions) {
     this.#access = access;
@@ -44,15 +48,17 @@ export class UserRepositories {
 
   /** Who the user is at the first provider that says so. */
   async whoAmI(by: Principal, signal: AbortSignal): Promise<Found<GitUser>> {
-    const accounts = await this.#accounts(by, undefined);
-    const { value, failures } = await askForOne(accounts, (git) => git.whoAmI(signal), null);
+    const { value, failures } = await this.#ask(by, undefined, (accounts) =>
+      askForOne(accounts, (git) => git.whoAmI(signal), null),
+    );
     return { value: userOf(value.value), failures };
   }
 
   /** Whose repositories can be chosen at a provider, by the ids that {@link repositories} takes. */
   async owners(by: Principal, provider: ProviderName, signal: AbortSignal): Promise<Found<string[]>> {
-    const accounts = await this.#accounts(by, provider);
-    const { value, failures } = await askAll(accounts, (git) => git.owners(signal));
+    const { value, failures } = await this.#ask(by, provider, (accounts) =>
+      askAll(accounts, (git) => git.owners(signal)),
+    );
     return { value: value.flatMap((told) => told.value.map(({ id }) => id)), failures };
   }
 
@@ -99,11 +105,12 @@ export class UserRepositories {
     signal: AbortSignal,
   ): Promise<Found<Listed<BranchView>>> {
     const { repository, query, selected } = of;
-    const accounts = await this.#accounts(by, selected);
-    const { value, failures } = await askForOne(
-      accounts,
-      (git) => list((which, until) => git.branches(repository, { ...which, query }, until), wanted, signal),
-      'repository_not_found',
+    const { value, failures } = await this.#ask(by, selected, (accounts) =>
+      askForOne(
+        accounts,
+        (git) => list((which, until) => git.branches(repository, { ...which, query }, until), wanted, signal),
+        'repository_not_found',
+      ),
     );
     const { items, ...rest } = value.value;
     return { value: { items: items.map(branchOf), ...rest }, failures };
@@ -111,40 +118,45 @@ export class UserRepositories {
 
   /** {@link findMicroagents} */
   async microagents(by: Principal, repository: string, signal: AbortSignal) {
-    return await findMicroagents(await this.#accounts(by, undefined), repository, signal);
+    return await this.#ask(by, undefined, (accounts) => findMicroagents(accounts, repository, signal));
   }
 
   /** {@link readMicroagent} */
   async microagent(by: Principal, repository: string, path: string, signal: AbortSignal) {
-    return await readMicroagent(await this.#accounts(by, undefined), repository, path, signal);
+    return await this.#ask(by, undefined, (accounts) => readMicroagent(accounts, repository, path, signal));
   }
 
   /** Nothing, and nobody is asked, when the user does not want to be offered any. */
-  async suggestedTasks({ userId }: Principal, signal: AbortSignal): Promise<Found<SuggestedTask[]>> {
-    const { tokens, suggestsTasks } = await this.#access(userId);
+  async suggestedTasks(by: Principal, signal: AbortSignal): Promise<Found<SuggestedTask[]>> {
+    const { suggestsTasks } = await this.#access(by.userId);
     if (!suggestsTasks) return { value: [], failures: [] };
-    return await findSuggestedTasks(accountsOf(tokens, this.#open, undefined), signal);
+    return await this.#ask(by, undefined, (accounts) => findSuggestedTasks(accounts, signal));
   }
 
-  async #accounts({ userId }: Principal, selected: ProviderName | undefined): Promise<Account[]> {
+  async #ask<T>(
+    { userId }: Principal,
+    selected: ProviderName | undefined,
+    ask: (accounts: readonly Account[]) => Promise<T>,
+  ): Promise<T> {
     const { tokens } = await this.#access(userId);
-    return accountsOf(tokens, this.#open, selected);
+    const accounts = accountsOf(tokens, this.#open, selected);
+    return await this.#atOnce.run(userId, () => ask(accounts));
   }
 
   /** A list that somebody could not add to is not kept: the next request asks again. */
   async #keptOr(
-    { userId }: Principal,
+    by: Principal,
     question: readonly unknown[],
     selected: ProviderName | undefined,
     ask: (accounts: readonly Account[]) => Promise<Found<Listed<RepositoryView>>>,
   ): Promise<Found<Listed<RepositoryView>>> {
-    const { tokens } = await this.#access(userId);
+    const { tokens } = await this.#access(by.userId);
     const fingerprint = fingerprintOf(tokens);
     const asked = JSON.stringify(question);
-    const kept = this.#kept.get(userId, fingerprint, asked);
+    const kept = this.#kept.get(by.userId, fingerprint, asked);
     if (kept) return { value: kept, failures: [] };
-    const found = await ask(accountsOf(tokens, this.#open, selected));
-    if (found.failures.length === 0) this.#kept.keep(userId, fingerprint, asked, found.value);
+    const found = await this.#ask(by, selected, ask);
+    if (found.failures.length === 0) this.#kept.keep(by.userId, fingerprint, asked, found.value);
     return found;
   }
 }

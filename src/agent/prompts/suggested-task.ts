@@ -4,19 +4,23 @@ import type { ProviderName } from '../../contract/providers.ts';
 /** How people of one provider speak. */
 interface Words {
   provider: string;
+  /** What asks for a branch to be merged, and what stands before its number. */
   request: string;
   short: string;
+  mark: string;
+  issue: string;
   ci: string;
 }
 
-const MERGE = { request: 'Merge Request', short: 'MR' };
-const PULL = { request: 'Pull Request', short: 'PR' };
+const PULL = { request: 'Pull Request', short: 'PR', mark: '#', issue: 'issue' };
+const MERGE = { ...PULL, request: 'Merge Request', short: 'MR', mark: '!' };
+const AZURE = { ...PULL, mark: '!', issue: 'work item' };
 
 const WORDS: Readonly<Record<ProviderName, Words>> = {
   github: { provider: 'GitHub', ...PULL, ci: 'GitHub Actions' },
   gitlab: { provider: 'GitLab', ...MERGE, ci: 'GitLab CI pipelines' },
   bitbucket: { provider: 'Bitbucket', ...PULL, ci: 'Bitbucket Pipelines' },
-  azure_devops: { provider: 'Azure DevOps', ...PULL, ci: 'Azure Pipelines' },
+  azure_devops: { provider: 'Azure DevOps', ...AZURE, ci: 'Azure Pipelines' },
   forgejo: { provider: 'Forgejo', ...PULL, ci: 'Forgejo Actions' },
   enterprise_sso: { provider: 'the git provider', ...PULL, ci: 'the CI system' },
 };
@@ -40,15 +44,15 @@ export function suggestedTaskPrompt(task: SuggestedTask): string {
 /** The opening of all tasks about an open request. */
 function aboutRequest(
   { repo, issue_number, title }: SuggestedTask,
-  { request, short, provider }: Words,
+  { request, short, mark, provider }: Words,
 ): string {
-  return `You are working on ${request} (${short}) #${issue_number} of the repository ${repo} on ${provider}: "${title}".`;
+  return `You are working on ${request} (${short}) ${mark}${issue_number} of the repository ${repo} on ${provider}: "${title}".`;
 }
 
-function checkOut({ git_provider, issue_number }: SuggestedTask, { short }: Words): string {
+function checkOut({ git_provider, issue_number }: SuggestedTask, { short, provider }: Words): string {
   const reference = REFERENCE[git_provider](issue_number);
   const fetched = reference === '' ? '' : ` (its head can be fetched as ${reference})`;
-  return `Find out which branch the ${short} comes from and which it goes to, fetch both, and check the ${short}'s branch out${fetched}. Read its diff against the branch it goes to, so that you know what it is for.`;
+  return `Find out, by your tools for ${provider} where you have some, which branch the ${short} comes from and which it goes to, fetch both, and check the ${short}'s branch out${fetched}. Read its diff against the branch it goes to, so that you know what it is for.`;
 }
 
 const PROMPTS: Readonly<Record<SuggestedTask['task_type'], Prompt>> = {
@@ -68,25 +72,25 @@ Its checks fail in ${words.ci}. Make them pass.
 2. Read the repository's definition of its checks, find out which fail for the newest commit, and reproduce the failure here.
 3. Mend the cause. Do not weaken, skip or delete a check to have it pass.
 4. Run the same checks here until they pass, then commit and push to the ${words.short}'s branch.
-5. If the state of ${words.ci} can be read from here, wait for the new checks, looking every 30 seconds, and go on while one fails.
+5. If your tools for ${words.provider} show the state of ${words.ci}, wait for the new checks, looking every 30 seconds, and go on while one fails.
 Say at the end what was wrong, and which checks you saw pass and where.`,
 
   UNRESOLVED_COMMENTS: (task, words) => `${aboutRequest(task, words)}
 Reviewers left comments that are not resolved. Settle them.
 
 1. ${checkOut(task, words)}
-2. Read all of the reviewers' comments. If they cannot be read from here, ask the user to paste them.
+2. Read all of the reviewers' comments, by your tools for ${words.provider}. If they cannot be read from here, ask the user to paste them.
 3. Do what each open comment asks for. Where one is mistaken or goes beyond the ${words.short}, do not change the code, and say why.
 4. Run the tests and linters that are there, then commit and push to the ${words.short}'s branch.
 Say at the end, comment by comment, what you did.`,
 
-  OPEN_ISSUE: ({ repo, issue_number, title }, { provider, request, short }) =>
-    `You are working on issue #${issue_number} of the repository ${repo} on ${provider}: "${title}". Solve it.
+  OPEN_ISSUE: ({ repo, issue_number, title }, { provider, request, short, issue }) =>
+    `You are working on ${issue} #${issue_number} of the repository ${repo} on ${provider}: "${title}". Solve it.
 
-1. Read the issue and its comments. If they cannot be read from here, go by the title and the code, and ask the user when that is not enough.
+1. Read the ${issue} and its comments, by your tools for ${provider}. If they cannot be read from here, go by the title and the code, and ask the user when that is not enough.
 2. Make a new branch with a name that fits, and find out where in the code the matter lies. Reproduce it when it is a bug.
 3. Make the change, with a test that fails without it. Run the tests and linters that are there.
-4. Commit, push the branch, and open a ${request} (${short}) that refers to issue #${issue_number}. If that cannot be done from here, give the user its title, its text and the address that the push showed.
+4. Commit, push the branch, and open a ${request} (${short}) that refers to ${issue} #${issue_number}. If that cannot be done from here, give the user its title, its text and the address that the push showed.
 Say at the end what you changed and how you checked it.`,
 
   OPEN_PR: (task, words) => `${aboutRequest(task, words)}
