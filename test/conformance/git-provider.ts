@@ -256,6 +256,7 @@ const facts: Readonly<Record<string, Fact>> = {
       ['more', 'docs/more', 'folder'],
     ]);
     assert.deepEqual(await list(''), [
+      ['.openhands', '.openhands', 'folder'],
       ['README.md', 'README.md', 'file'],
       ['docs', 'docs', 'folder'],
     ]);

@@ -52,6 +52,7 @@ export const BRANCHES = [
 /** Of `acme/app`, at every branch; `docs/large.md` is larger than a file may be. */
 export const FILES: Readonly<Record<string, string>> = {
   'README.md': 'Hällo\n',
+  '.openhands/microagents/doors.md': '---\ntriggers: [door]\n---\nOil the hinges.\n',
   'docs/guide.md': 'A guide\n',
   'docs/more/deep.md': 'Deep\n',
   'docs/large.md': 'x'.repeat(1024 * 1024 + 1),
