@@ -79,7 +79,7 @@ function kindOf({ token }: ApiPlace, { status, headers, text }: Reply): Provider
   switch (status) {
     case 401:
       if (!token) return 'no_token';
-      return /expired/i.test(sentenceOf(text)) ? 'expired' : 'refused';
+      return /\b(is|has|token) expired\b/i.test(sentenceOf(text)) ? 'expired' : 'refused';
     case 403:
       if (isLimit(headers)) return 'rate_limited';
       return token ? 'without_scope' : 'no_token';

@@ -72,13 +72,37 @@ export class Api {
 
   /** {@link ask}, with the head of the answer. */
   async tell<T>(path: ApiPath, question: Question<T>): Promise<Answer<Told<T>>> {
+    const sent = await this.#send(path, question);
+    if (sent.kind !== 'ok') return sent;
+    const { text, headers } = sent.value;
+    const parsed = question.shape.safeParse(parsedJson(text));
+    if (parsed.success) return { kind: 'ok', value: { value: parsed.data, headers } };
+    const [issue] = parsed.error.issues;
+    const where =
+      issue && issue.path.length > 0 ? ` (at ${issue.path.map(String).join('.').slice(0, 100)})` : '';
+    const message = `${this.place.name} gave an answer of a shape that it does not document${where} when it was asked for ${question.what}.`;
+    return { kind: 'unexpected', message };
+  }
+
+  /** The answer as it stands: a file. */
+  async text(path: ApiPath, question: Omit<Question<unknown>, 'shape'>): Promise<Answer<string>> {
+    const sent = await this.#send(path, question);
+    return sent.kind === 'ok' ? { kind: 'ok', value: sent.value.text } : sent;
+  }
+
+  async #send(path: ApiPath, question: Omit<Question<unknown>, 'shape'>): Promise<Answer<Reply>> {
     this.#caller.throwIfAborted();
     const { place } = this;
     const url = path === null ? null : addressOf(place.root, path, question.query ?? {});
-    if (url === null) return { kind: 'not_found', message: `${place.name} has no ${question.what}` };
+    if (url === null) return failureOf(place, 'not_found', question.what);
     try {
       const response = await this.#fetch(url, this.#init(question));
-      return await this.#read(response, question);
+      const { status, headers } = response;
+      const text = await boundedText(response);
+      const failure = statusFailure(place, { status, headers, text: text ?? '' }, question.what);
+      if (failure) return { ...failure, message: this.#hideToken(failure.message) };
+      if (text === null) return failureOf(place, 'too_large', question.what);
+      return { kind: 'ok', value: { status, headers, text } };
     } catch (error) {
       this.#caller.throwIfAborted();
       if (!this.#deadline.aborted) return connectionFailure(place, url.host, error);
@@ -87,7 +111,11 @@ export class Api {
     }
   }
 
-  #init({ method = 'GET', body, contentType = 'application/json' }: Question<unknown>): RequestInit {
+  #init({
+    method = 'GET',
+    body,
+    contentType = 'application/json',
+  }: Omit<Question<unknown>, 'shape'>): RequestInit {
     const { accept = 'application/json', authorization, headers } = this.place;
     return {
       method,
@@ -104,27 +132,14 @@ export class Api {
     };
   }
 
-  async #read<T>(response: Response, { shape, what }: Question<T>): Promise<Answer<Told<T>>> {
-    const { status, headers } = response;
-    const text = await boundedText(response);
-    const failure = statusFailure(this.place, { status, headers, text: text ?? '' }, what);
-    if (failure) return { ...failure, message: this.#hideToken(failure.message) };
-    if (text === null) return failureOf(this.place, 'too_large', what);
-    const parsed = shape.safeParse(parsedJson(text));
-    if (parsed.success) return { kind: 'ok', value: { value: parsed.data, headers } };
-    const [issue] = parsed.error.issues;
-    const where =
-      issue && issue.path.length > 0 ? ` (at ${issue.path.map(String).join('.').slice(0, 100)})` : '';
-    const message = `${this.place.name} gave an answer of a shape that it does not document${where} when it was asked for ${what}.`;
-    return { kind: 'unexpected', message };
-  }
-
   /** A host may answer with what it was sent. */
   #hideToken(message: string): string {
     const { token, authorization } = this.place;
+    const sent = [authorization?.unwrap(), authorization?.unwrap().split(' ')[1], token?.unwrap()];
     let shown = message;
-    for (const secret of [authorization, token]) {
-      if (secret) shown = shown.replaceAll(secret.unwrap(), HIDDEN);
+    // A token may have a user name before it.
+    for (const secret of [...sent, token?.unwrap().split(':')[1]]) {
+      if (secret) shown = shown.replaceAll(secret, HIDDEN);
     }
     return shown;
   }

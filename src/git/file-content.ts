@@ -1,7 +1,8 @@
-import { type Answer, ok } from './answer.ts';
+import { type Answer, ok, type ProviderFailure } from './answer.ts';
 import type { RepositoryFile } from './git-provider.ts';
 
-const FILE_BYTES = 1024 * 1024;
+/** The largest file that is read. */
+export const FILE_BYTES = 1024 * 1024;
 
 /** The file that a provider gave in Base64; `undefined` when it gave none, because it is too large. */
 export function decodedFile(path: string, base64: string | undefined, what: string): Answer<RepositoryFile> {
@@ -11,6 +12,6 @@ export function decodedFile(path: string, base64: string | undefined, what: stri
   return ok({ path, content: new TextDecoder().decode(bytes) });
 }
 
-function tooLarge(what: string): Answer<RepositoryFile> {
+export function tooLarge(what: string): ProviderFailure {
   return { kind: 'too_large', message: `${what} is larger than 1 MiB: too large to be read here.` };
 }

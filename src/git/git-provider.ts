@@ -79,7 +79,7 @@ export interface PullRequest {
   state: 'open' | 'merged' | 'closed';
   isDraft: boolean;
   author: string | null;
-  /** The branch it comes from and its newest commit; the repository, when that is another one: "" when it is gone. */
+  /** The branch it comes from and its newest commit, also shortened; the repository, when that is another one: "" when it is gone. */
   head: { branch: string; commit: string | null; repository: string | null };
   /** The branch it goes to. */
   base: string;

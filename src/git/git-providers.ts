@@ -1,6 +1,7 @@
 import type { ProviderName } from '../contract/providers.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { ProviderAccess } from './access.ts';
+import { bitbucket } from './adapters/bitbucket.ts';
 import { forgejo } from './adapters/forgejo.ts';
 import { github } from './adapters/github.ts';
 import { gitlab } from './adapters/gitlab.ts';
@@ -11,6 +12,7 @@ import { providerBase } from './provider-address.ts';
 const ADAPTERS: Partial<Record<AskableProvider, (access: ProviderAccess) => GitProvider>> = {
   github,
   gitlab,
+  bitbucket,
   forgejo,
 };
 

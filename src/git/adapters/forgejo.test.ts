@@ -8,6 +8,7 @@ testGitProvider({
   apis: ['/code/api/v1/'],
   fullName: (name) => name,
   limit: forgejoLimit,
+  knowsUntil: true,
   knowsExpired: false,
   knowsStars: true,
   hasIssues: true,

@@ -8,6 +8,7 @@ testGitProvider({
   apis: ['/api/v3/', '/api/graphql'],
   fullName: (name) => name,
   limit: githubLimit,
+  knowsUntil: true,
   knowsExpired: false,
   knowsStars: true,
   hasIssues: true,

@@ -8,6 +8,7 @@ testGitProvider({
   apis: ['/forge/api/v4/', '/forge/api/graphql'],
   fullName: (name) => name,
   limit: gitlabLimit,
+  knowsUntil: true,
   knowsExpired: true,
   knowsStars: true,
   hasIssues: true,
