@@ -20,7 +20,6 @@ const NOT_YET: Readonly<Record<string, readonly string[]>> = {
     'remote_runtime_resource_factor',
     'enable_default_condenser',
     'enable_sound_notifications',
-    'enable_proactive_conversation_starters',
     'enable_solvability_analysis',
     'user_consents_to_analytics',
     'sandbox_base_container_image',
