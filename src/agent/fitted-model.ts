@@ -19,6 +19,8 @@ export class FittedModel {
   readonly #context: ModelContext;
   readonly #tools: readonly Tool[];
   readonly #toolTokens: number;
+  /** In tokens; null when it is not known. */
+  readonly #window: number | null;
   /** In tokens, as learned from a refusal. */
   #refused = Number.POSITIVE_INFINITY;
 
@@ -26,6 +28,7 @@ export class FittedModel {
     this.#context = context;
     this.#tools = tools;
     this.#toolTokens = tokensOfText(JSON.stringify(toolsShown(tools)));
+    this.#window = contextWindow(context.model.name);
   }
 
   async ask(system: string, history: readonly Unit[], spending: Spending): Promise<Asked> {
@@ -57,8 +60,7 @@ export class FittedModel {
   };
 
   #limit(system: string): number {
-    const window = contextWindow(this.#context.model.name);
-    if (window === null) return this.#refused;
-    return Math.min(historyLimit(window, tokensOfText(system) + this.#toolTokens), this.#refused);
+    if (this.#window === null) return this.#refused;
+    return Math.min(historyLimit(this.#window, tokensOfText(system) + this.#toolTokens), this.#refused);
   }
 }

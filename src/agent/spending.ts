@@ -36,6 +36,8 @@ interface Reservation {
  */
 export class Spending {
   readonly #context: ModelContext;
+  /** In tokens; 0 when it is not known. */
+  readonly #window: number;
   readonly #tokens = { prompt: 0, completion: 0, cacheRead: 0, cacheWrite: 0 };
   readonly #underWay = new Map<number, number>();
   #cost: number;
@@ -48,6 +50,7 @@ export class Spending {
   /** @param last the newest metrics of the log, for what the conversation's row does not keep */
   constructor(context: ModelContext, last: LlmMetrics | null) {
     this.#context = context;
+    this.#window = contextWindow(context.model.name) ?? 0;
     const { spent, reserved = {} } = context;
     const left = Object.entries(reserved).map(([id, dollars]) => ({ id: Number(id), dollars }));
     this.#cost = left.reduce((sum, { dollars }) => sum + dollars, spent.cost);
@@ -200,7 +203,7 @@ export class Spending {
         completion_tokens: this.#tokens.completion,
         cache_read_tokens: this.#tokens.cacheRead,
         cache_write_tokens: this.#tokens.cacheWrite,
-        context_window: contextWindow(model.name) ?? 0,
+        context_window: this.#window,
         per_turn_token: step ? step.usage.promptTokens + step.usage.completionTokens : 0,
         response_id: step?.id ?? '',
       },

@@ -1,4 +1,4 @@
-import type { ModelMessage, SystemModelMessage, ToolSet } from 'ai';
+import type { asSchema, FlexibleSchema, ModelMessage, SystemModelMessage, ToolSet } from 'ai';
 
 import type { ModelOutcome } from './answer.ts';
 import { Deadline, DEADLINES, type Deadlines } from './deadline.ts';
@@ -61,7 +61,7 @@ async function attempt(request: ModelRequest): Promise<ModelOutcome> {
 }
 
 async function openStream(request: ModelRequest, signal: AbortSignal): Promise<Stream> {
-  const [{ streamText }, model] = await Promise.all([import('ai'), request.model.open()]);
+  const [{ streamText, asSchema }, model] = await Promise.all([import('ai'), request.model.open()]);
   // It would print them.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const { stream } = streamText({
@@ -70,7 +70,7 @@ async function openStream(request: ModelRequest, signal: AbortSignal): Promise<S
     messages: request.messages.map((message, n) =>
       n === request.messages.length - 1 ? cached(message) : message,
     ),
-    tools: request.tools,
+    tools: written(request.tools, asSchema),
     ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
     abortSignal: signal,
     // Retries are ours: they are shown to the user, and they cover streams that break.
@@ -83,6 +83,19 @@ async function openStream(request: ModelRequest, signal: AbortSignal): Promise<S
     onError: () => {},
   });
   return stream;
+}
+
+/** Schemas of tools as they go over the wire: to write them out takes longer than the rest of a request. */
+const schemas = new WeakMap<FlexibleSchema, ReturnType<typeof asSchema>>();
+
+function written(tools: ToolSet, write: typeof asSchema): ToolSet {
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => {
+      const inputSchema = schemas.get(tool.inputSchema) ?? write(tool.inputSchema);
+      schemas.set(tool.inputSchema, inputSchema);
+      return [name, { ...tool, inputSchema }];
+    }),
+  );
 }
 
 /** Anthropic keeps what stands before such a mark for the next call, at a tenth of the price; others ignore it. */
