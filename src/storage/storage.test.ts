@@ -101,6 +101,7 @@ test('who waited before the order of waiting was noted waits in the order of cre
   await first.close();
   const former = new DatabaseSync(join(directory, DATABASE_FILE));
   former.exec('drop index conversations_turn; drop table made_refs');
+  former.exec('drop index conversations_of_repository; drop index conversations_triggered');
   for (const column of ['turn', 'condensation', 'reserved']) {
     former.exec(`alter table conversations drop column ${column}`);
   }

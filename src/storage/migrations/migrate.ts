@@ -6,6 +6,7 @@ import { up as feedback } from './0003-feedback.ts';
 import { up as turn } from './0004-turn.ts';
 import { up as madeRefs } from './0005-made-refs.ts';
 import { up as condensation } from './0006-condensation.ts';
+import { up as listed } from './0007-listed.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -15,6 +16,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-turn': { up: turn },
   '0005-made-refs': { up: madeRefs },
   '0006-condensation': { up: condensation },
+  '0007-listed': { up: listed },
 };
 
 /** Whether this release has that migration. */

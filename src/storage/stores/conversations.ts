@@ -142,6 +142,10 @@ export class SqlConversationStore implements ConversationStore {
     if (filter.before !== undefined) query = query.where('key', '<', filter.before);
     if (filter.repository !== undefined) query = query.where('selected_repository', '=', filter.repository);
     if (filter.trigger !== undefined) query = query.where('trigger_kind', '=', filter.trigger);
+    // The index of these is taken only for a query that names its condition. A repository's has fewer entries.
+    if (filter.trigger !== undefined && filter.trigger !== BY_HAND && filter.repository === undefined) {
+      query = query.where('trigger_kind', '<>', sql.lit(BY_HAND));
+    }
     return (await query.execute()).map(conversationOf);
   }
 
@@ -412,6 +416,9 @@ export class SqlConversationStore implements ConversationStore {
       : new ConversationGone(`conversation ${key} is not there`);
   }
 }
+
+/** The trigger of nearly all conversations. */
+const BY_HAND = 'gui';
 
 /** Written out, as the index of those that wait is taken only then. */
 const ONE = sql.lit(1);
