@@ -4,12 +4,15 @@ import type { RepositoryFile } from './git-provider.ts';
 /** The largest file that is read. */
 export const FILE_BYTES = 1024 * 1024;
 
+/** A file's text, if it is not too large. */
+export function textFile(path: string, content: string, what: string): Answer<RepositoryFile> {
+  return Buffer.byteLength(content) > FILE_BYTES ? tooLarge(what) : ok({ path, content });
+}
+
 /** The file that a provider gave in Base64; `undefined` when it gave none, because it is too large. */
 export function decodedFile(path: string, base64: string | undefined, what: string): Answer<RepositoryFile> {
   if (base64 === undefined) return tooLarge(what);
-  const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length > FILE_BYTES) return tooLarge(what);
-  return ok({ path, content: new TextDecoder().decode(bytes) });
+  return textFile(path, Buffer.from(base64, 'base64').toString('utf8'), what);
 }
 
 export function tooLarge(what: string): ProviderFailure {

@@ -1,6 +1,7 @@
 import type { ProviderName } from '../contract/providers.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { ProviderAccess } from './access.ts';
+import { azureDevops } from './adapters/azure-devops.ts';
 import { bitbucket } from './adapters/bitbucket.ts';
 import { forgejo } from './adapters/forgejo.ts';
 import { github } from './adapters/github.ts';
@@ -9,10 +10,11 @@ import { DEADLINE_MS } from './api.ts';
 import type { AskableProvider, GitProvider } from './git-provider.ts';
 import { providerBase } from './provider-address.ts';
 
-const ADAPTERS: Partial<Record<AskableProvider, (access: ProviderAccess) => GitProvider>> = {
+const ADAPTERS: Readonly<Record<AskableProvider, (access: ProviderAccess) => GitProvider>> = {
   github,
   gitlab,
   bitbucket,
+  azure_devops: azureDevops,
   forgejo,
 };
 
@@ -33,5 +35,5 @@ export function gitProvider(at: {
   const { provider, host, token, fetch, deadlineMs = DEADLINE_MS } = at;
   const base = providerBase(provider, host);
   if (provider === 'enterprise_sso' || base === null) return null;
-  return ADAPTERS[provider]?.({ base, token, fetch, deadlineMs }) ?? null;
+  return ADAPTERS[provider]({ base, token, fetch, deadlineMs });
 }

@@ -20,6 +20,8 @@ export interface ProviderDialect {
   apis: readonly string[];
   /** The whole name of `acme/app` and its like. */
   fullName(name: string): string;
+  /** Of which repository the assigned issue is, where it is not `acme/app`. */
+  assigned?: string;
   /** How it says that too much was asked. */
   limit(until: Date): Given;
   /** Whether that says until when. */
@@ -389,7 +391,11 @@ const facts: Readonly<Record<string, Fact>> = {
     }
     assert.deepEqual(bodies, ['First', 'Second', 'Third']);
     assert.deepEqual(value(await of.assignedIssues(never)), [
-      { repository: name, number: ISSUE.number, title: ISSUE.title },
+      {
+        repository: under.name(under.dialect.assigned ?? 'acme/app'),
+        number: ISSUE.number,
+        title: ISSUE.title,
+      },
     ]);
   },
 
