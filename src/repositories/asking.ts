@@ -27,48 +27,59 @@ export async function askAll<T>(
   accounts: readonly Account[],
   ...questions: readonly Question<T>[]
 ): Promise<Found<Told<T>[]>> {
-  const { told, failures } = await ask(accounts, questions, null);
-  if (told.length === 0 && failures.length > 0) throw failureError(failures);
-  return { value: told, failures };
+  const answers = await Promise.all(
+    accounts.flatMap((account) => questions.flatMap((question) => askOne(account, question))),
+  );
+  const value: Told<T>[] = [];
+  const failures: Failure[] = [];
+  for (const { provider, answer } of answers) {
+    if (answer.kind === 'ok') value.push({ provider, value: answer.value });
+    else if (answer.kind !== 'unsupported') failures.push(failureOf(provider, answer, null));
+  }
+  if (value.length === 0 && failures.length > 0) throw failureError(failures.filter(firstOfItsKind));
+  return { value, failures: failures.filter(firstOfItsKind) };
 }
 
 /**
- * Asks all side by side for one thing; the first of those who have it gives it.
+ * Asks all side by side for one thing. The first in the order of the accounts who has it gives it; those after it are
+ * not waited for, and their signal is aborted.
  * @param missing what it is that nobody may have; null when all have it
  * @throws ServiceError when none has it
  */
 export async function askForOne<T>(
   accounts: readonly Account[],
-  question: Question<T>,
-  missing: Missing | null,
+  question: (git: GitProvider, signal: AbortSignal) => Promise<Answer<T>>,
+  { missing, signal }: { missing: Missing | null; signal: AbortSignal },
 ): Promise<Found<Told<T>>> {
-  const { told, failures } = await ask(accounts, [question], missing);
-  const [first] = told;
-  if (!first) throw failureError(failures);
-  // That the others do not have it is no failure.
-  return { value: first, failures: failures.filter(({ code }) => code !== missing) };
+  const found = new AbortController();
+  const either = AbortSignal.any([signal, found.signal]);
+  const asked = accounts.flatMap((account) => askOne(account, (git) => question(git, either)));
+  // Each is looked at in its turn, if at all; until then it may fail unseen.
+  for (const one of asked) one.catch(() => {});
+  const failures: Failure[] = [];
+  try {
+    for (const one of asked) {
+      const { provider, answer } = await one;
+      if (answer.kind === 'ok') {
+        // That those before it do not have it is no failure.
+        const others = failures.filter(({ code }) => code !== missing);
+        return { value: { provider, value: answer.value }, failures: others };
+      }
+      if (answer.kind !== 'unsupported') failures.push(failureOf(provider, answer, missing));
+    }
+  } finally {
+    found.abort();
+  }
+  throw failureError(failures);
 }
 
-async function ask<T>(
-  accounts: readonly Account[],
-  questions: readonly Question<T>[],
-  missing: Missing | null,
-): Promise<{ told: Told<T>[]; failures: Failure[] }> {
-  const answers = await Promise.all(
-    accounts.flatMap((account) => {
-      const { git, provider } = account;
-      return git
-        ? questions.map(async (question) => ({ provider, answer: await question(git, account) }))
-        : [];
-    }),
-  );
-  const told: Told<T>[] = [];
-  const failures: Failure[] = [];
-  for (const { provider, answer } of answers) {
-    if (answer.kind === 'ok') told.push({ provider, value: answer.value });
-    else if (answer.kind !== 'unsupported') failures.push(failureOf(provider, answer, missing));
-  }
-  return { told, failures: failures.filter(firstOfItsKind) };
+/** Nothing of who can't be asked. */
+function askOne<T>(
+  account: Account,
+  question: Question<T>,
+): Promise<{ provider: ProviderName; answer: Answer<T> }>[] {
+  const { git, provider } = account;
+  return git ? [question(git, account).then((answer) => ({ provider, answer }))] : [];
 }
 
 function firstOfItsKind({ provider, code }: Failure, index: number, all: readonly Failure[]): boolean {

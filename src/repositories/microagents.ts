@@ -11,11 +11,10 @@ export async function findMicroagents(
   repository: string,
   signal: AbortSignal,
 ): Promise<Found<MicroagentEntry[]>> {
-  const { value, failures } = await askForOne(
-    accounts,
-    (git) => entriesIn(git, repository, signal),
-    'repository_not_found',
-  );
+  const { value, failures } = await askForOne(accounts, (git, until) => entriesIn(git, repository, until), {
+    missing: 'repository_not_found',
+    signal,
+  });
   return { value: value.value, failures };
 }
 
@@ -28,8 +27,8 @@ export async function readMicroagent(
 ): Promise<Found<MicroagentContent>> {
   const { value, failures } = await askForOne(
     accounts,
-    (git) => git.file(repository, path, null, signal),
-    'file_not_found',
+    (git, until) => git.file(repository, path, null, until),
+    { missing: 'file_not_found', signal },
   );
   const { content, triggers } = parseMicroagent(nameOf(path), value.value.content);
   return { value: { content, path, triggers, git_provider: value.provider }, failures };

@@ -35,6 +35,39 @@ describe('who one is', () => {
   });
 });
 
+describe('several providers', () => {
+  it('are asked side by side', async () => {
+    const both = Promise.withResolvers<void>();
+    let asked = 0;
+    const repositories = async () => {
+      asked += 1;
+      if (asked === 2) both.resolve();
+      await both.promise;
+      return await paged([repository('a/b')])();
+    };
+    const { service } = serviceOf({ github: { repositories }, gitlab: { repositories } });
+    const { value } = await service.repositories(ann, {}, { page: 1, perPage: 5 }, never);
+    assert.equal(value.items.length, 2);
+  });
+
+  it('are not waited for once one before them has what is asked for, and are told to stop', async () => {
+    const stopped = Promise.withResolvers<void>();
+    const { service } = serviceOf({
+      github: { whoAmI: failed('unavailable') },
+      gitlab: { whoAmI: user('ann') },
+      forgejo: {
+        whoAmI: (signal) => {
+          signal.addEventListener('abort', () => stopped.resolve());
+          return new Promise(() => {});
+        },
+      },
+    });
+    const { value, failures } = await service.whoAmI(ann, never);
+    assert.deepEqual([value.login, failures.length], ['ann', 1]);
+    await stopped.promise;
+  });
+});
+
 describe('a failure of all providers', () => {
   const kinds: [ProviderFailure, string, number][] = [
     [{ kind: 'no_token', message: 'm' }, 'git_token_required', 401],

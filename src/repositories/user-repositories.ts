@@ -49,7 +49,7 @@ export class UserRepositories {
   /** Who the user is at the first provider that says so. */
   async whoAmI(by: Principal, signal: AbortSignal): Promise<Found<GitUser>> {
     const { value, failures } = await this.#ask(by, undefined, (accounts) =>
-      askForOne(accounts, (git) => git.whoAmI(signal), null),
+      askForOne(accounts, (git, until) => git.whoAmI(until), { missing: null, signal }),
     );
     return { value: userOf(value.value), failures };
   }
@@ -108,8 +108,9 @@ export class UserRepositories {
     const { value, failures } = await this.#ask(by, selected, (accounts) =>
       askForOne(
         accounts,
-        (git) => list((which, until) => git.branches(repository, { ...which, query }, until), wanted, signal),
-        'repository_not_found',
+        (git, open) =>
+          list((which, until) => git.branches(repository, { ...which, query }, until), wanted, open),
+        { missing: 'repository_not_found', signal },
       ),
     );
     const { items, ...rest } = value.value;
