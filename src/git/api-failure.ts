@@ -206,7 +206,11 @@ export function connectionFailure({ name }: ApiPlace, host: string, error: unkno
       const message = `${host} shows a certificate that is not trusted here (${cause.code}): have ${name}'s CA certificate named by NODE_EXTRA_CA_CERTS where this service is started.`;
       return { kind: 'certificate', message };
     }
-    return { kind: 'unavailable', message: `${host} can't be reached (${cause.code})` };
+    return { kind: 'unavailable', message: unreachable(`${host} can't be reached (${cause.code})`) };
   }
-  return { kind: 'unavailable', message: `${host} can't be reached` };
+  return { kind: 'unavailable', message: unreachable(`${host} can't be reached`) };
+}
+
+function unreachable(what: string): string {
+  return `${what}: check the host that is stored with the token, and that it is up`;
 }
