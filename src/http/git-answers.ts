@@ -14,10 +14,15 @@ export const NO_ANSWER = problems({
 export const NOT_VALID = problems({ 422: 'A member of the path or the query is not valid.' });
 export const NO_REPOSITORY = problems({ 404: 'No git provider shows such a repository.' });
 
+/** Of all providers together, each character escaped, it stays below what clients take as headers: 16 KiB. */
+const LONGEST_DETAIL = 300;
+
 /** Who could not be asked stands in a header: the bodies are V0's. */
 export function withFailures<T>(reply: FastifyReply, { value, failures }: Found<T>): T {
   if (failures.length === 0) return value;
-  const shown = failures.map(({ provider, code, detail }) => ({ provider, code, detail }));
+  const shown = failures.map(({ provider, code, detail }) => {
+    return { provider, code, detail: detail.slice(0, LONGEST_DETAIL) };
+  });
   reply.header('x-provider-failures', inAscii(JSON.stringify(shown)));
   const named = failures.map(({ provider, code }) => ({ provider, code }));
   reply.log.warn({ failures: named }, 'git providers failed');

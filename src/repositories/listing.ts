@@ -37,7 +37,10 @@ export async function list<T>(
     const answer = await ask({ page, perPage: PER_PAGE }, either).catch((error: unknown): ProviderFailure => {
       signal.throwIfAborted();
       if (!deadline.aborted) throw error;
-      return { kind: 'unavailable', message: `The list did not come within ${DEADLINE_MS / 1000} s` };
+      return {
+        kind: 'unavailable',
+        message: `The list did not come within ${DEADLINE_MS / 1000} s: ask for a page of it, or try again later`,
+      };
     });
     if (answer.kind !== 'ok') return page === 1 ? answer : ok({ items, more: true, total: null });
     items.push(...answer.value.items);
