@@ -41,6 +41,7 @@ import { checkModel } from './model/check.ts';
 import { tavily } from './search/tavily.ts';
 import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
+import { Analytics } from './observe/analytics.ts';
 import { Metrics } from './observe/metrics.ts';
 import { UserRepositories } from './repositories/user-repositories.ts';
 import { Driver } from './runs/driver.ts';
@@ -141,6 +142,12 @@ export async function build(
     servicePolicy({ privateAllowed: () => true, allowPrivateHosts: config.allowPrivateHosts }),
   );
   const settings = new SettingsService({ read: read.settings, transact, vault, fetch });
+  const analytics = new Analytics({
+    url: config.analyticsUrl,
+    fetch: fetchForOperator,
+    consents: async (userId) => (await settings.snapshot(userId)).consentsToAnalytics,
+    failed: (error) => log.debug({ err: error }, 'analytics were not sent'),
+  });
   const redactorFor = async (userId: string) => redactorOf(await settings.snapshot(userId));
   const note = notePushes({ read, transact, redactor: redactorFor });
   const provider = await openSandboxes(config, policy, log, {
@@ -175,6 +182,7 @@ export async function build(
         search: (key) => tavily(config.searchUrl, key, fetchForOperator),
         runAgent: measuredAgent(runAgent, metrics),
         redactor: redactorOf,
+        ran: (userId, facts) => analytics.runEnded(userId, facts),
         notify: (conversation, status) => subscriptions.notify(conversation, status),
         timeouts: {
           modelMs: config.timeouts.modelSeconds * 1000,
@@ -333,6 +341,7 @@ export async function build(
       await provider.close();
       await closed;
       await auth.close();
+      await analytics.close();
       await fetch.close();
       await fetchForOperator.close();
       await storage.close();

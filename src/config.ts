@@ -34,6 +34,8 @@ export interface Config {
   readonly allowPrivateHosts: HostList;
   /** Where the web is searched: Tavily, or a server that speaks its API. Without a slash at its end. */
   readonly searchUrl: string;
+  /** Where it is told how runs end, of users who consent; null for nowhere. */
+  readonly analyticsUrl: string | null;
   /** Requests per key and second; 0 for no limit. */
   readonly rateLimit: number;
   /** How many conversations are driven at once. */
@@ -206,6 +208,7 @@ export const VARIABLES = z.object({
   ),
   PARLEY_ALLOW_PRIVATE_HOSTS: variable(hosts, ''),
   PARLEY_SEARCH_URL: variable(httpAddress, 'https://api.tavily.com'),
+  PARLEY_ANALYTICS_URL: optional(httpAddress),
   PARLEY_RATE_LIMIT: variable(integer(0, 1_000_000), '100'),
   PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
   PARLEY_IDLE_STOP_SECONDS: variable(integer(1, 31_536_000), '3600'),
@@ -330,6 +333,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     pushPolicy: values.PARLEY_PUSH_POLICY,
     allowPrivateHosts: values.PARLEY_ALLOW_PRIVATE_HOSTS,
     searchUrl: values.PARLEY_SEARCH_URL,
+    analyticsUrl: values.PARLEY_ANALYTICS_URL ?? null,
     rateLimit: values.PARLEY_RATE_LIMIT,
     maxRunning: Object.freeze(values.PARLEY_MAX_RUNNING),
     idleStopSeconds: values.PARLEY_IDLE_STOP_SECONDS,

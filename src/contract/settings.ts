@@ -6,6 +6,7 @@ import { SHORTEST } from '../secrets/encodings.ts';
 import type { Secret } from '../secrets/secret.ts';
 
 export const AGENTS = ['CodeActAgent', 'DummyAgent', 'ReadOnlyAgent'] as const;
+export type AgentName = (typeof AGENTS)[number];
 export const SECURITY_ANALYZERS = ['llm', 'rules'] as const;
 export type AnalyzerName = (typeof SECURITY_ANALYZERS)[number];
 

@@ -4,6 +4,7 @@ import type { ConversationStores } from '../conversations/ports.ts';
 import type { StatusUpdate } from '../live/subscriptions.ts';
 import { readMicroagents, type RepositoryKnowledge } from '../microagents/read.ts';
 import type { ModelSettings } from '../model/resolve.ts';
+import type { RunFacts } from '../observe/analytics.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.ts';
 import type { WebSearch } from '../search/web-search.ts';
@@ -28,6 +29,8 @@ export interface StretchOptions {
   search?: (key: Secret) => WebSearch;
   runAgent: (context: AgentContext) => Promise<AgentOutcome>;
   redactor: (settings: RunSettings) => (text: string) => string;
+  /** Told how each run ends; nobody when not given. */
+  ran?: (userId: string, facts: RunFacts) => void;
   notify: (conversation: number, status: StatusUpdate) => void;
   timeouts: NonNullable<AgentContext['timeouts']>;
 }

@@ -99,6 +99,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     timeouts: options.timeouts,
     signal,
   });
+  options.ran?.(row.userId, { agent: settings.agent, outcome: outcome.kind });
   if (outcome.kind === 'aborted') signal.throwIfAborted();
   return endOf(outcome, Math.max(journal.seen, row.lastUserMessage), redact);
 }

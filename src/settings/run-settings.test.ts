@@ -30,6 +30,7 @@ describe('the settings of a run', () => {
       tokens: [],
       identity: { name: 'Parley', email: 'parley@localhost' },
       resourceFactor: 1,
+      consentsToAnalytics: false,
       liveSecrets: [],
     });
   });

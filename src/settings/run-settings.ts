@@ -41,6 +41,8 @@ export interface RunSettings {
   identity: { name: string; email: string };
   /** Multiplies the limits of the sandbox: 1, 2, 4 or 8. */
   resourceFactor: number;
+  /** Whether anything may be told of the user's runs. */
+  consentsToAnalytics: boolean;
   /** All that must never be seen in an event, an answer or a log. */
   liveSecrets: readonly Secret[];
 }
@@ -81,6 +83,7 @@ export function runSettingsOf(
     tokens: openTokens(tokens, secrets, (path) => open.get(path)),
     identity: identityOf(set),
     resourceFactor: set.remote_runtime_resource_factor ?? 1,
+    consentsToAnalytics: set.user_consents_to_analytics === true,
     liveSecrets: [...open.values()],
   };
 }

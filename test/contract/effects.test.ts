@@ -17,11 +17,8 @@ const CONTRACT = {
 /** Members that are stored and checked, and whose effect is not built yet. This list only shrinks. */
 const NOT_YET: Readonly<Record<string, readonly string[]>> = {
   Settings: [
-    'remote_runtime_resource_factor',
     'enable_default_condenser',
-    'enable_sound_notifications',
     'enable_solvability_analysis',
-    'user_consents_to_analytics',
     'sandbox_base_container_image',
     'sandbox_runtime_container_image',
     'mcp_config',

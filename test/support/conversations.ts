@@ -71,6 +71,7 @@ const SETTINGS: RunSettings = {
   tokens: [],
   identity: { name: 'Parley', email: 'parley@localhost' },
   resourceFactor: 1,
+  consentsToAnalytics: false,
   liveSecrets: [new Secret('a-live-secret')],
 };
 
