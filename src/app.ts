@@ -180,6 +180,8 @@ export async function build(
         snapshot: (userId) => settings.snapshot(userId),
         resolveModel: (model) => resolveModel(model, fetch),
         search: (key) => tavily(config.searchUrl, key, fetchForOperator),
+        submodules: config.submodules,
+        gitProvider: (at) => gitProvider({ ...at, fetch }),
         runAgent: measuredAgent(runAgent, metrics),
         redactor: redactorOf,
         ran: (userId, facts) => analytics.runEnded(userId, facts),

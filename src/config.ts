@@ -31,6 +31,8 @@ export interface Config {
     readonly allowHosts: HostList;
   };
   readonly pushPolicy: PushPolicy;
+  /** Repositories that conversations read with their user's token beside their own: `owner/name`, `owner/*`. */
+  readonly submodules: readonly string[];
   readonly allowPrivateHosts: HostList;
   /** Where the web is searched: Tavily, or a server that speaks its API. Without a slash at its end. */
   readonly searchUrl: string;
@@ -145,6 +147,9 @@ function isProxy(entry: string): boolean {
   return isIP(address) !== 0 && fits && rest.length === 0;
 }
 
+const isSubmodule = (entry: string): boolean =>
+  /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*\/([A-Za-z0-9._-]+|\*)$/.test(entry);
+
 const isKeyOf32Bytes = (text: string): boolean =>
   /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, 'base64').length === 32;
 
@@ -205,6 +210,10 @@ export const VARIABLES = z.object({
   PARLEY_PUSH_POLICY: variable(
     z.enum(PUSH_POLICIES, { error: `must be one of ${PUSH_POLICIES.join(', ')}` }),
     'protect',
+  ),
+  PARLEY_SUBMODULES: variable(
+    list('repositories (acme/lib, or acme/* for all of an owner)', isSubmodule),
+    '',
   ),
   PARLEY_ALLOW_PRIVATE_HOSTS: variable(hosts, ''),
   PARLEY_SEARCH_URL: variable(httpAddress, 'https://api.tavily.com'),
@@ -331,6 +340,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
       allowHosts: values.PARLEY_SANDBOX_ALLOW_HOSTS,
     }),
     pushPolicy: values.PARLEY_PUSH_POLICY,
+    submodules: Object.freeze(values.PARLEY_SUBMODULES),
     allowPrivateHosts: values.PARLEY_ALLOW_PRIVATE_HOSTS,
     searchUrl: values.PARLEY_SEARCH_URL,
     analyticsUrl: values.PARLEY_ANALYTICS_URL ?? null,

@@ -21,6 +21,11 @@ const PROGRAMS: readonly { name: string; args: readonly string[]; why: string }[
   { name: 'bwrap', args: ['--version'], why: 'sandboxes are made by it: apt install bubblewrap' },
   { name: 'socat', args: ['-V'], why: 'sandboxes reach the network by it: apt install socat' },
   { name: 'git', args: ['--version'], why: 'repositories are cloned by it: apt install git' },
+  {
+    name: 'git-lfs',
+    args: ['version'],
+    why: 'repositories with files in LFS are cloned by it: apt install git-lfs',
+  },
 ];
 
 /** @param needed whether commands are run here at all */

@@ -181,6 +181,31 @@ describe('/api/add-git-providers', () => {
     assert.equal((await http.request('GET', '/api/settings', { key })).status, 404);
   });
 
+  test('a host without a token is kept for what is public there, and no token is claimed', async () => {
+    const { reply } = await addTokens({ forgejo: { host: 'git.example' } });
+    assert.deepEqual(reply.providers, {
+      forgejo: {
+        status: 'unverified',
+        reason: 'no token is stored for it: only what is public there can be read',
+      },
+    });
+    assert.deepEqual(asked, []);
+    const { tokens: none, providerHosts } = await service.snapshot(userId);
+    assert.deepEqual([none, providerHosts], [[], { forgejo: 'git.example' }]);
+    await http.request('POST', '/api/settings', { key, body: {} });
+    const { json } = await http.request('GET', '/api/settings', { key });
+    assert.deepEqual((json as { provider_tokens_set: unknown }).provider_tokens_set, {});
+
+    await addTokens({ forgejo: 'good-1' });
+    assert.deepEqual(await tokens(), ['forgejo git.example good-1']);
+    await addTokens({ gitlab: { host: 'gl.example' } });
+    await http.request('POST', '/api/settings', {
+      key,
+      body: { secrets_store: { provider_tokens: { gitlab: { host: '' } } } },
+    });
+    assert.deepEqual((await service.snapshot(userId)).providerHosts, { forgejo: 'git.example' });
+  });
+
   test('unknown members are named', async () => {
     const { reply } = await add({ more: 1, provider_tokens: { github: { token: 'good-1', scope: 'x' } } });
     assert.deepEqual((reply as Reply & { ignored: string[] }).ignored, [

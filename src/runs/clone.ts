@@ -1,5 +1,6 @@
-import type { ConversationError } from '../contract/conversations.ts';
+import type { ProviderFailure } from '../git/answer.ts';
 import type { CommandOutcome, Sandbox } from '../sandbox/sandbox.ts';
+import { CLONE_MS, cloneFailure, type CloneFailure, failure, said } from './clone-failure.ts';
 
 export interface CloneOptions {
   /** The repository's address, without a credential. */
@@ -10,13 +11,13 @@ export interface CloneOptions {
   directory: string;
   /** The branch to check out, which must be there; or the one to make from the default branch. */
   branch: { name: string; made: boolean };
+  /** Asks the provider why the repository can't be had; null when it sees no reason, or can't be asked. */
+  askWhy: () => Promise<ProviderFailure | null>;
   signal: AbortSignal;
 }
 
-export type CloneFailure = { runtimeStatus: string; error: ConversationError };
 export type CloneOutcome = { ok: true } | ({ ok: false } & CloneFailure);
 
-const CLONE_MS = 15 * 60 * 1000;
 const CHECKOUT_MS = 2 * 60 * 1000;
 
 /**
@@ -38,7 +39,7 @@ export async function cloneRepository(sandbox: Sandbox, options: CloneOptions): 
     { timeoutMs: CLONE_MS, signal },
   );
   if (cloned.kind !== 'exited' || cloned.exitCode !== 0)
-    return { ok: false, ...cloneFailure(cloned, options) };
+    return { ok: false, ...(await cloneFailure(cloned, options)) };
   const checkout = branch.made
     ? `git checkout --quiet -b ${quote(branch.name)}`
     : `git checkout --quiet ${quote(branch.name)} --`;
@@ -48,40 +49,6 @@ export async function cloneRepository(sandbox: Sandbox, options: CloneOptions): 
   );
   if (checked.kind === 'exited' && checked.exitCode === 0) return { ok: true };
   return { ok: false, ...checkoutFailure(checked, options) };
-}
-
-function cloneFailure(outcome: CommandOutcome, { repository }: CloneOptions): CloneFailure {
-  const { output } = outcome;
-  if (outcome.kind === 'timed_out') {
-    return failure(
-      'STATUS$ERROR',
-      'clone_timed_out',
-      `Cloning ${repository} took longer than ${CLONE_MS / 60_000} minutes.`,
-      'Check that the git provider answers, then start the conversation again.',
-    );
-  }
-  if (/Authentication failed|could not read Username|returned error: 40[13]/i.test(output)) {
-    return failure(
-      'STATUS$GIT_PROVIDER_AUTHENTICATION_ERROR',
-      'git_authentication_failed',
-      `The git provider refused access to ${repository}. ${said(output)}`,
-      'Store a token that may read it (POST /api/add-git-providers), then start the conversation again.',
-    );
-  }
-  if (/repository .*not found|returned error: 404|does not appear to be a git repository/i.test(output)) {
-    return failure(
-      'STATUS$GIT_PROVIDER_AUTHENTICATION_ERROR',
-      'repository_not_found',
-      `The git provider knows no repository ${repository} that it would show us. ${said(output)}`,
-      'Check its name and git_provider; a private repository needs a token (POST /api/add-git-providers).',
-    );
-  }
-  return failure(
-    'STATUS$ERROR',
-    'clone_failed',
-    `Cloning ${repository} failed. ${outcome.reason ?? said(output)}`,
-    'When the cause is gone, start the conversation again.',
-  );
 }
 
 function checkoutFailure(outcome: CommandOutcome, { repository, branch }: CloneOptions): CloneFailure {
@@ -99,19 +66,6 @@ function checkoutFailure(outcome: CommandOutcome, { repository, branch }: CloneO
     `Branch ${branch.name} of ${repository} could not be checked out. ${outcome.reason ?? said(outcome.output)}`,
     'When the cause is gone, start the conversation again.',
   );
-}
-
-function failure(runtimeStatus: string, code: string, message: string, hint: string): CloneFailure {
-  return { runtimeStatus, error: { code, message: message.trim(), hint } };
-}
-
-/** The lines in which git, the gateway or the host say what was wrong. */
-function said(output: string): string {
-  const lines = output
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => /^(fatal|error|remote|gateway|bash|No space)/i.test(line));
-  return lines.slice(-3).join(' ').slice(0, 500);
 }
 
 function quote(word: string): string {

@@ -1,7 +1,8 @@
 import { ServiceError } from '../errors.ts';
 import type { Conversation } from '../conversations/store.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { type CloneFailure, cloneRepository } from './clone.ts';
+import { cloneRepository } from './clone.ts';
+import type { CloneFailure } from './clone-failure.ts';
 import { phaseTeller, type TellPhase } from './phase.ts';
 import { findScripts, recordScripts, runScripts } from './repository-scripts.ts';
 import { openToPrepare, type Stand, type StretchOptions } from './stand.ts';
@@ -59,6 +60,10 @@ async function makeWorkspace(
     repository: workplace.name,
     directory: workplace.directory,
     branch: workplace.branch,
+    askWhy: async () => {
+      const asked = await workplace.provider?.repository(workplace.name, signal);
+      return asked && asked.kind !== 'ok' ? asked : null;
+    },
     signal,
   });
   signal.throwIfAborted();

@@ -14,7 +14,7 @@ import type { RunSettings } from '../settings/run-settings.ts';
 import type { Transact } from '../transact.ts';
 import { RunJournal } from './journal.ts';
 import type { Sandboxes } from './sandboxes.ts';
-import { sandboxWish, type Workplace } from './workplace.ts';
+import { type AskAt, sandboxWish, type Workplace } from './workplace.ts';
 import { Workspaces } from './workspaces.ts';
 
 export interface StretchOptions {
@@ -27,6 +27,10 @@ export interface StretchOptions {
   resolveModel: (settings: ModelSettings) => RunModel;
   /** The web search of who has a key for it; none when not given. */
   search?: (key: Secret) => WebSearch;
+  /** The port to a git provider; null for one that can't be asked. */
+  gitProvider: AskAt;
+  /** Repositories that are read with the token beside the conversation's own: see `GitFront`. */
+  submodules: readonly string[];
   runAgent: (context: AgentContext) => Promise<AgentOutcome>;
   redactor: (settings: RunSettings) => (text: string) => string;
   /** Told how each run ends; nobody when not given. */

@@ -8,7 +8,7 @@ import { action, errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import type { RunModel } from '../model/run-model.ts';
-import type { CloneFailure } from './clone.ts';
+import type { CloneFailure } from './clone-failure.ts';
 import type { End, Stretch } from './driver.ts';
 import { patient } from './patient.ts';
 import { namerOf } from './naming.ts';
@@ -28,7 +28,7 @@ export function stretchWith(given: StretchOptions): Stretch {
       row,
       settings,
       redact: options.redactor(settings),
-      workplace: workplaceOf(row, settings),
+      workplace: workplaceOf(row, settings, options),
       signal,
     };
     const failed = row.status === 'STARTING' ? await prepare(options, stand) : null;

@@ -36,6 +36,8 @@ export interface TokenEntry {
   status: 'verified' | 'unverified';
   /** Whose token it is, where the provider said so. */
   login: string | null;
+  /** The host stands here by itself, for what is public there. */
+  tokenless?: true;
 }
 
 /** What is stored of one user but for the secrets, which stand beside it by their path. */

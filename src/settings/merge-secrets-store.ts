@@ -37,7 +37,8 @@ export function mergeTokens(
       provider,
       'token',
     ]);
-    if (!there) {
+    // A host alone is kept, too: what is public there needs no token.
+    if (!there && !host && (former?.tokenless !== true || address === '')) {
       delete next[provider];
       continue;
     }
@@ -46,8 +47,9 @@ export function mergeTokens(
     next[provider] = {
       host: address,
       userId: user_id === '' ? null : (user_id ?? former?.userId ?? null),
-      status: state.status,
-      login: state.login,
+      status: there ? state.status : 'unverified',
+      login: there ? state.login : null,
+      ...(!there && { tokenless: true as const }),
     };
   }
   return next;

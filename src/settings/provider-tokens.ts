@@ -93,6 +93,8 @@ export function mergeProviderTokens(
   return { ...document, tokens, mcp: mcp_config ? mergeMcp(document.mcp, mcp_config, draft) : document.mcp };
 }
 
+const NO_TOKEN = 'no token is stored for it: only what is public there can be read';
+
 /** How the named providers stand. One without a stored token, as an empty form sends it, is left out. */
 export function statusesOf(
   tokens: SettingsDocument['tokens'],
@@ -104,6 +106,10 @@ export function statusesOf(
     const entry = tokens[provider];
     if (!entry || given[provider] === undefined) continue;
     const check = answers[provider]?.check;
+    if (entry.tokenless) {
+      statuses[provider] = { status: 'unverified', reason: NO_TOKEN };
+      continue;
+    }
     statuses[provider] = {
       status: entry.status,
       ...(entry.login === null ? {} : { login: entry.login }),

@@ -28,6 +28,7 @@ describe('the settings of a run', () => {
       searchKey: null,
       customSecrets: {},
       tokens: [],
+      providerHosts: {},
       identity: { name: 'Parley', email: 'parley@localhost' },
       resourceFactor: 1,
       consentsToAnalytics: false,

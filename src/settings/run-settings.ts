@@ -37,6 +37,8 @@ export interface RunSettings {
   /** By the name of their variable in the shell. */
   customSecrets: Readonly<Record<string, { secret: Secret; description: string }>>;
   tokens: readonly RunToken[];
+  /** Of each provider that something is stored for, its host: "" for the provider's own. See `providerBase`. */
+  providerHosts: Partial<Record<ProviderName, string>>;
   /** Author and committer of what the agent commits. */
   identity: { name: string; email: string };
   /** Multiplies the limits of the sandbox: 1, 2, 4 or 8. */
@@ -81,6 +83,7 @@ export function runSettingsOf(
       }),
     ),
     tokens: openTokens(tokens, secrets, (path) => open.get(path)),
+    providerHosts: Object.fromEntries(Object.entries(tokens).map(([provider, { host }]) => [provider, host])),
     identity: identityOf(set),
     resourceFactor: set.remote_runtime_resource_factor ?? 1,
     consentsToAnalytics: set.user_consents_to_analytics === true,

@@ -22,7 +22,9 @@ export function viewOf(
       provider_tokens: Object.fromEntries(entries.map(([provider]) => [provider, null])),
       custom_secrets: Object.fromEntries(customSecrets.map(({ name }) => [name, null])),
     },
-    provider_tokens_set: Object.fromEntries(entries.map(([provider, { host }]) => [provider, host || null])),
+    provider_tokens_set: Object.fromEntries(
+      entries.filter(([, entry]) => !entry.tokenless).map(([provider, { host }]) => [provider, host || null]),
+    ),
     llm_api_key_set: has('llm_api_key'),
     search_api_key_set: has('search_api_key'),
     sandbox_api_key_set: has('sandbox_api_key'),

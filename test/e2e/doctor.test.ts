@@ -72,7 +72,16 @@ describe('parley doctor', () => {
     assert.match(checks.find(({ name }) => name === 'server')?.detail ?? '', /one answers at/);
     assert.match(checks.find(({ name }) => name === 'secret key')?.detail ?? '', /opens what is stored/);
     assert.match(checks.find(({ name }) => name === 'sandbox limits')?.detail ?? '', /memory by/);
-    for (const name of ['node', 'database', 'sandbox: kernel settings', 'bwrap', 'socat', 'git', 'clock']) {
+    for (const name of [
+      'node',
+      'database',
+      'sandbox: kernel settings',
+      'bwrap',
+      'socat',
+      'git',
+      'git-lfs',
+      'clock',
+    ]) {
       assert.deepEqual(statusOf(checks, name), ['ok'], name);
     }
     assert.deepEqual(await snapshot(parley.dataDir), before);

@@ -69,6 +69,7 @@ const SETTINGS: RunSettings = {
   searchKey: null,
   customSecrets: {},
   tokens: [],
+  providerHosts: {},
   identity: { name: 'Parley', email: 'parley@localhost' },
   resourceFactor: 1,
   consentsToAnalytics: false,
@@ -126,6 +127,8 @@ export async function startConversations(
       sandboxes,
       limits: { memoryBytes: 2 ** 30, processes: 100, cpus: 1, diskBytes: 2 ** 30 },
       snapshot: () => Promise.resolve(test.settings),
+      gitProvider: () => null,
+      submodules: [],
       resolveModel: ({ name }) => ({
         name,
         key: null,

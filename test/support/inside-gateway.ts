@@ -22,6 +22,8 @@ export const BASIC = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
 export interface InsideOptions extends Partial<GitServerOptions> {
   front?: Partial<GitFront>;
   pushPolicy?: PushPolicy;
+  /** In the place of one with `acme/app`, `acme/other` and `acme/lib`; whoever gives it closes it. */
+  server?: GitServer;
 }
 
 export interface Inside extends AsyncDisposable {
@@ -38,19 +40,22 @@ export interface Inside extends AsyncDisposable {
 export async function inside({
   front = {},
   pushPolicy = 'protect',
+  server: given,
   ...options
 }: InsideOptions = {}): Promise<Inside> {
   const open: (() => Promise<unknown>)[] = [];
-  const server = await startGitServer({
-    repositories: {
-      'acme/app': { files: { 'README.md': 'hello\n' }, branches: { feature: { 'new.txt': 'new\n' } } },
-      'acme/other': {},
-      'acme/lib': { files: { 'lib.txt': 'open\n' }, public: true },
-    },
-    accounts: [{ username: 'x-access-token', token: TOKEN }],
-    ...options,
-  });
-  open.push(() => server.close());
+  const server =
+    given ??
+    (await startGitServer({
+      repositories: {
+        'acme/app': { files: { 'README.md': 'hello\n' }, branches: { feature: { 'new.txt': 'new\n' } } },
+        'acme/other': {},
+        'acme/lib': { files: { 'lib.txt': 'open\n' }, public: true },
+      },
+      accounts: [{ username: 'x-access-token', token: TOKEN }],
+      ...options,
+    }));
+  if (!given) open.push(() => server.close());
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'));
   open.push(() => rm(directory, { recursive: true, force: true }));
   const socketPath = join(directory, 'gateway.sock');

@@ -44,6 +44,15 @@ export async function makeSharedFiles(directory: string, caFile: string | null):
   return mounts;
 }
 
+/** As `git lfs install` writes it. Required: without git-lfs a checkout fails, where files would be mere pointers. */
+const LFS = [
+  '[filter "lfs"]',
+  '\tclean = git-lfs clean -- %f',
+  '\tsmudge = git-lfs smudge -- %f',
+  '\tprocess = git-lfs filter-process',
+  '\trequired = true',
+];
+
 /** The conversation's `/etc/gitconfig`: read-only inside, so that no command can send a push elsewhere. */
 export function gitConfig(identity: { name: string; email: string }, frontConfig: string): string {
   return [
@@ -56,6 +65,7 @@ export function gitConfig(identity: { name: string; email: string }, frontConfig
     // Empty: forgets helpers of the host's installation. There is no credential to give inside.
     '[credential]',
     '\thelper =',
+    ...LFS,
     frontConfig.trimEnd(),
     '',
   ].join('\n');

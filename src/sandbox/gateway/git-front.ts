@@ -11,6 +11,11 @@ export interface GitFront {
   repository: string;
   /** Sent as Basic `username:token`; null for a public repository without a token. */
   credential: { username: string; token: Secret } | null;
+  /**
+   * Other repositories of the host that are read with the token, too: `owner/name` as above, or `owner/*` for all of
+   * one owner. None when not given.
+   */
+  alsoReads?: readonly string[];
   /** The number of the conversation it is for: whose pushes these are. */
   conversation?: number;
 }

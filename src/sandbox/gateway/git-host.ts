@@ -78,7 +78,7 @@ export class GitHost {
         egress: own ? this.#egress.provider : this.#egress.sandbox,
       };
     }
-    if (route.to === 'repository') this.#authorize(headers);
+    if (route.to === 'repository' || route.withToken) this.#authorize(headers);
     return { url: this.#base, path: route.path, headers, egress: this.#egress.provider };
   }
 

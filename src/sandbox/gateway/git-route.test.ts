@@ -110,6 +110,7 @@ describe('the token goes along', () => {
         to: 'other',
         repository: name,
         path: `/forge/${name}.git/info/refs?service=git-upload-pack`,
+        withToken: false,
       });
     });
   }

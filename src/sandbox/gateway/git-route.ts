@@ -6,8 +6,8 @@ export type GitRoute =
   | { to: 'elsewhere' }
   /** This conversation's repository: the token is added. `path` has the repository's name as the front spells it. */
   | { to: 'repository'; path: string; lfsBatch: boolean }
-  /** Another repository of the same host (a submodule): goes without a token, and only to be read. */
-  | { to: 'other'; repository: string; path: string }
+  /** Another repository of the same host (a submodule): only to be read, and without a token unless that was asked for. */
+  | { to: 'other'; repository: string; path: string; withToken: boolean }
   /** A file of this conversation's repository whose address the gateway gave out in an LFS answer. */
   | { to: 'lfsAction'; id: string }
   | { to: 'nowhere'; reason: string };
@@ -52,7 +52,18 @@ export function gitRoute(front: GitFront, method: string, target: URL, raw: stri
   }
   if (rest === 'git-receive-pack' || search === '?service=git-receive-pack')
     return nowhere(onlyOne(front, name));
-  return { to: 'other', repository: name, path: `${pathname}${search}` };
+  // LFS asks for reading and writing by the same request.
+  const withToken = !rest.startsWith('info/lfs/') && isAlsoRead(front, name);
+  return { to: 'other', repository: name, path: `${pathname}${search}`, withToken };
+}
+
+function isAlsoRead({ alsoReads = [] }: GitFront, repository: string): boolean {
+  const name = repository.toLowerCase();
+  const owner = name.slice(0, name.lastIndexOf('/'));
+  return alsoReads.some((entry) => {
+    const allowed = entry.toLowerCase();
+    return allowed === name || allowed === `${owner}/*`;
+  });
 }
 
 /** What a conversation is told that asks for a repository which is not its own. */
