@@ -14,6 +14,11 @@ test('a host that refuses namespaces is told what to change', async () => {
   }
 });
 
+test('who may not mount what is closed to the sandboxes is told to open it', async () => {
+  const reason = await explainStart('unshare: unshare failed: Operation not permitted');
+  assert.match(reason, /data directory.*CAP_SYS_ADMIN.*chmod o\+x/);
+});
+
 test('any other problem is told as it was said, without advice that would not help', async () => {
   const reason = await explainStart('bash: line 6: /sys/fs/cgroup/x/cgroup.procs: Permission denied');
   assert.equal(

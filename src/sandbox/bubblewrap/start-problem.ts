@@ -3,6 +3,12 @@ import { readFile } from 'node:fs/promises';
 /** Why bwrap did not start, as a sentence that a person can act on. `stderr` is what the launch said. */
 export async function explainStart(stderr: string): Promise<string> {
   const said = stderr.split('\n').find((line) => line.startsWith('bwrap:')) ?? stderr.split('\n')[0] ?? '';
+  if (said.startsWith('unshare:')) {
+    return (
+      `The users of sandboxes cannot pass through to the data directory, and without CAP_SYS_ADMIN it cannot be mounted for them ("${said}"). ` +
+      'Open it, what is above it, and `workspaces` in it for passing through: chmod o+x.'
+    );
+  }
   if (!/^bwrap:.*(namespace|uid map|user\.max|Operation not permitted|Permission denied)/i.test(said)) {
     return `A sandbox did not start: ${said || 'it ended without a word'}.`;
   }
