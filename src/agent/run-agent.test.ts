@@ -5,12 +5,13 @@ import { stateChanged, userMessage } from '../events/build.ts';
 import { isAction, isObservation } from '../events/event.ts';
 import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
 
-test('a conversation begins in the order that V0 has', async () => {
+test('a conversation begins in the order that V0 has, but that its first message is there before the agent', async () => {
   const stage = new Stage([{ text: 'Looking.', calls: [bash('ls')] }, { calls: [finish()] }]);
   assert.deepEqual(await stage.run(), { kind: 'finished' });
   assert.deepEqual(stage.story(), [
     'user message',
     'agent system',
+    'environment change_agent_state',
     'user recall',
     'state running',
     '→ recall',
@@ -20,9 +21,9 @@ test('a conversation begins in the order that V0 has', async () => {
     '→ null',
     'state finished',
   ]);
-  const recall = stage.log.get(4);
-  assert.ok(isObservation(recall, 'recall') && recall.cause === 2);
-  const run = stage.log.get(5);
+  const recall = stage.log.get(5);
+  assert.ok(isObservation(recall, 'recall') && recall.cause === 3);
+  const run = stage.log.get(6);
   assert.ok(isAction(run, 'run'));
   assert.equal(run.args.thought, 'Looking.');
   assert.equal(stage.log.open.size, 0);
@@ -34,7 +35,7 @@ test('a text without calls waits for the user, and their answer goes on', async 
   assert.deepEqual(stage.story().slice(-2), ['agent message', 'state awaiting_user_input']);
   stage.log.append([userMessage('The first.')]);
   assert.deepEqual(await stage.run(), { kind: 'finished' });
-  assert.deepEqual(stage.story().slice(7, 10), ['user message', 'user recall', 'state running']);
+  assert.deepEqual(stage.story().slice(8, 11), ['user message', 'user recall', 'state running']);
 });
 
 test('a hint delivered twice finds nothing to do', async () => {

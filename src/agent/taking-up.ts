@@ -1,4 +1,4 @@
-import { action, observation, stateChanged } from '../events/build.ts';
+import { action, observation, stateAsked, stateChanged } from '../events/build.ts';
 import type { NewEvent, ObservationExtras } from '../events/event.ts';
 import type { RepositoryKnowledge } from '../microagents/read.ts';
 import type { AgentContext } from './context.ts';
@@ -26,6 +26,7 @@ export async function takeUp(
     const type = history.begun ? 'knowledge' : 'workspace_context';
     const query = newest.args.content.slice(0, MAX_QUERY);
     const said = `Retrieving content for: ${query}`;
+    if (history.agentState === 'loading') events.push(stateAsked('running', 'The agent begins'));
     events.push(action('user', 'recall', said, { recall_type: type, query, thought: '' }));
   }
   if (history.agentState !== 'running') events.push(stateChanged('running'));

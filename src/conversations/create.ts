@@ -47,7 +47,7 @@ export async function createOrJoin(
       // A recording is replayed by a conversation of its own, or not at all.
       const message = repetition || body.replay_json ? undefined : firstMessage(opening(id, body).events);
       if (message) return await say({ conversations, events }, known, redactEvent(message, redact));
-      return await wake(conversations, known);
+      return await wake({ conversations, events }, known);
     }
     await admitToLine(conversations, { userId, wanted: false, driver: null });
     const { title, events: first } = opening(id, body);

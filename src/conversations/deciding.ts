@@ -4,7 +4,7 @@ import type { Event, NewEvent } from '../events/event.ts';
 import { decided, isActionEvent, rejection } from '../security/confirmation.ts';
 import type { ConversationPorts, ConversationStores } from './ports.ts';
 import type { ConversationStore } from './store.ts';
-import { awake } from './waking.ts';
+import { rouse } from './waking.ts';
 
 interface Decision {
   state: 'user_confirmed' | 'user_rejected';
@@ -31,7 +31,7 @@ export async function decide(ports: ConversationPorts, key: number, decision: De
     // The run that asked may not have ended yet, and would take back what is wanted here. It has nothing else to do.
     const generation = await conversations.fence(key);
     await answer(stores, { key, waits }, decision);
-    await conversations.change(key, { ...awake(row), wanted: true, unfinished: true });
+    await rouse(stores, row, { wanted: true, unfinished: true });
     return { fenced: generation, userId: row.userId };
   });
   await drivers.interrupt(key, fenced);

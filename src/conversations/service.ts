@@ -12,7 +12,7 @@ import { Removals } from './removing.ts';
 import { halt, stop, stopIdle } from './stopping.ts';
 import type { Conversation } from './store.ts';
 import { viewOf } from './view.ts';
-import { admitToLine, awake, say, wake } from './waking.ts';
+import { admitToLine, rouse, say, wake } from './waking.ts';
 
 /** Create, join, start, stop, talk to, rename, delete: everything a user does to a conversation. */
 export class ConversationService {
@@ -69,10 +69,10 @@ export class ConversationService {
   async start(principal: Principal, id: string): Promise<ConversationReply> {
     const { key } = await this.#find(principal, id);
     await this.#ports.admitWork();
-    const started = await this.#ports.transact(async ({ conversations }) => {
-      const row = await conversations.get(key);
+    const started = await this.#ports.transact(async (stores) => {
+      const row = await stores.conversations.get(key);
       if (!row) throw conversationNotFound(id);
-      return await wake(conversations, row);
+      return await wake(stores, row);
     });
     if (started.wanted) this.#ports.drivers.offer({ key, userId: principal.userId });
     return { conversation_id: id, conversation_status: started.status };
@@ -136,7 +136,7 @@ export class ConversationService {
       if (!row) throw conversationNotFound(id);
       await admitToLine(conversations, row);
       await events.append(key, [asked]);
-      await conversations.change(key, { ...awake(row), wanted: true, unfinished: true });
+      await rouse({ conversations, events }, row, { wanted: true, unfinished: true });
     });
     this.#ports.drivers.offer({ key, userId: principal.userId });
   }

@@ -1,8 +1,9 @@
 import type { ConversationStatus } from '../contract/conversations.ts';
 import { ServiceError } from '../errors.ts';
+import { stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { ConversationStores } from './ports.ts';
-import type { Conversation, ConversationStore } from './store.ts';
+import type { Conversation, ConversationChange, ConversationStore } from './store.ts';
 
 /** How many conversations of one user may wait for their turn. */
 const MAX_WAITING = 1_000;
@@ -22,21 +23,33 @@ export async function say(
   event: NewEvent,
 ): Promise<Touched> {
   await admitToLine(conversations, row);
+  const status = await rouse({ conversations, events }, row, { wanted: true, unfinished: true });
   await events.append(row.key, [event]);
-  const change = { ...awake(row), wanted: true, unfinished: true };
-  await conversations.change(row.key, change);
-  return { key: row.key, id: row.id, status: change.status ?? row.status, wanted: true };
+  return { key: row.key, id: row.id, status, wanted: true };
 }
 
 /** Starts a stopped conversation, or one that failed; lets work go on that nobody does. @throws ServiceError queue_full */
-export async function wake(conversations: ConversationStore, row: Conversation): Promise<Touched> {
+export async function wake(stores: ConversationStores, row: Conversation): Promise<Touched> {
+  const wanted = awake(row).status !== undefined || (row.unfinished && row.driver === null);
+  if (wanted) await admitToLine(stores.conversations, row);
+  const status = wanted ? await rouse(stores, row, { wanted: true }) : row.status;
+  return { key: row.key, id: row.id, status, wanted };
+}
+
+/**
+ * Readies a row to be driven again, and gives its status then. What was stopped, or could not start, is `loading`
+ * first, as a new one is. @throws Fenced, ConversationGone
+ */
+export async function rouse(
+  { conversations, events }: ConversationStores,
+  row: Conversation,
+  more: ConversationChange,
+  generation?: number,
+): Promise<ConversationStatus> {
   const change = awake(row);
-  const wanted = change.status !== undefined || (row.unfinished && row.driver === null);
-  if (wanted) {
-    await admitToLine(conversations, row);
-    await conversations.change(row.key, { ...change, wanted: true });
-  }
-  return { key: row.key, id: row.id, status: change.status ?? row.status, wanted };
+  if (change.status) await events.append(row.key, [stateChanged('loading')], generation);
+  await conversations.change(row.key, { ...change, ...more }, generation);
+  return change.status ?? row.status;
 }
 
 /** Lets one more wait for its turn; what waits or is driven already takes no further place. @throws ServiceError queue_full */
@@ -53,7 +66,7 @@ export async function admitToLine(
 }
 
 /** What changes on a row when it is to be driven again. A run that ended in error gets a new allowance. */
-export function awake(row: Conversation): {
+function awake(row: Conversation): {
   status?: ConversationStatus;
   runtimeStatus?: null;
   error?: null;

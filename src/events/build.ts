@@ -42,6 +42,11 @@ export function stateChanged(state: AgentState, reason = ''): NewEvent {
   return observation('environment', 'agent_state_changed', '', { agent_state: state, reason });
 }
 
+/** The state that a conversation without an agent's word yet is to take, as V0 logs it before it says that it has. */
+export function stateAsked(state: AgentState, message: string): NewEvent {
+  return action('environment', 'change_agent_state', message, { agent_state: state, thought: '' });
+}
+
 export function userMessage(
   content: string,
   imageUrls: readonly string[] = [],

@@ -137,6 +137,8 @@ describe('driving a conversation', () => {
     await c.service.start(c.principal, 'done');
     await c.until('done', (view) => view.status === 'RUNNING' && view.agent_state === 'awaiting_user_input');
     assert.equal(runs, 1);
+    const last = states(await c.events('done')).slice(-3);
+    assert.deepEqual(last, ['stopped', 'loading', 'awaiting_user_input'], 'it begins as a new one does');
     await c.service.message(c.principal, 'done', { content: 'y' });
     await c.until('done', () => runs === 2);
   });

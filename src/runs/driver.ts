@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversationChange, Conversation } from '../conversations/store.ts';
 import type { ConversationStores } from '../conversations/ports.ts';
-import { awake } from '../conversations/waking.ts';
+import { rouse } from '../conversations/waking.ts';
 import { errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { ConversationGone, Fenced } from '../events/log.ts';
@@ -134,12 +134,13 @@ export class Driver {
       return await patient(
         this.#options.transact,
         signal,
-      )(async ({ conversations, events }) => {
+      )(async (stores) => {
+        const { conversations, events } = stores;
         await events.append(key, end.events, generation);
         await conversations.change(key, end.change, generation);
         if (await conversations.release(key, generation, end)) return true;
         const row = await conversations.get(key);
-        if (row) await conversations.change(key, awake(row), generation);
+        if (row) await rouse(stores, row, {}, generation);
         return false;
       });
     } catch (error) {

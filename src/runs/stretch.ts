@@ -4,7 +4,7 @@ import { readRecording } from '../agent/replay/recording.ts';
 import type { Conversation } from '../conversations/store.ts';
 import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { ServiceError } from '../errors.ts';
-import { action, errorObservation, stateChanged } from '../events/build.ts';
+import { errorObservation, stateAsked, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import type { RunModel } from '../model/run-model.ts';
@@ -125,12 +125,9 @@ function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => st
 /** Nothing to do but to wait for the user. */
 function waiting(row: Conversation): End {
   const state = 'awaiting_user_input';
-  const change = action('environment', 'change_agent_state', 'The agent waits for its user', {
-    agent_state: state,
-    thought: '',
-  });
+  const asked = stateAsked(state, 'The agent waits for its user');
   return {
-    events: row.agentState === state || row.agentState === 'paused' ? [] : [change, stateChanged(state)],
+    events: row.agentState === state || row.agentState === 'paused' ? [] : [asked, stateChanged(state)],
     change: {},
     unfinished: false,
     seen: row.lastUserMessage,
