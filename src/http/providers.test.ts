@@ -32,7 +32,7 @@ describe('/api/add-git-providers', () => {
     await meanwhile();
     if (host.startsWith('away')) throw new TypeError('fetch failed');
     if (!authorization.includes(' good')) return new Response('', { status: 401 });
-    return Response.json({ login: 'ann', username: 'ann' });
+    return Response.json({ id: 1, uuid: '{1}', login: 'ann', username: 'ann' });
   };
 
   before(async () => {
