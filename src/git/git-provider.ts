@@ -67,8 +67,8 @@ export interface Issue {
   isOpen: boolean;
   author: string | null;
   labels: string[];
-  /** For people, at the provider's host. */
-  url: string;
+  /** For people, at the provider's host; of http or https. */
+  url: string | null;
 }
 
 /** A pull request; GitLab calls it merge request. */
@@ -83,7 +83,7 @@ export interface PullRequest {
   head: { branch: string; commit: string | null; repository: string | null };
   /** The branch it goes to. */
   base: string;
-  url: string;
+  url: string | null;
 }
 
 export interface NewPullRequest {

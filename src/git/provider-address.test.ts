@@ -31,4 +31,6 @@ test('a token goes to git as the password of the user its provider expects', () 
   assert.equal(shown('forgejo', token, 'ann'), 'ann:token-value');
   assert.equal(shown('bitbucket', token, null), 'x-token-auth:token-value');
   assert.equal(shown('bitbucket', new Secret('ann:app:password'), null), 'ann:app:password');
+  const apiToken = new Secret('ann@example.com:api-token');
+  assert.equal(shown('bitbucket', apiToken, null), 'x-bitbucket-api-token-auth:api-token');
 });

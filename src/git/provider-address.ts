@@ -28,8 +28,8 @@ export function providerDestination(provider: ProviderName, host: string): strin
 }
 
 /**
- * How git sends a token: as the password of a user that the provider expects beside a token. A Bitbucket token of the
- * form `user:app_password` brings its own.
+ * How git sends a token: as the password of a user that the provider expects beside a token. One of Bitbucket may bring
+ * its own, as `user:password`; the `email` of `email:API token` is for its API, git has a name that is everybody's.
  */
 export function gitCredential(
   provider: ProviderName,
@@ -43,7 +43,9 @@ export function gitCredential(
       const value = token.unwrap();
       const colon = value.indexOf(':');
       if (colon < 0) return { username: 'x-token-auth', token };
-      return { username: value.slice(0, colon), token: new Secret(value.slice(colon + 1)) };
+      const user = value.slice(0, colon);
+      const username = user.includes('@') ? 'x-bitbucket-api-token-auth' : user;
+      return { username, token: new Secret(value.slice(colon + 1)) };
     }
     case 'azure_devops':
     case 'forgejo':

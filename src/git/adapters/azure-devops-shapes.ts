@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CheckState, Comment, FolderEntry, Issue, ProviderUser, PullRequest } from '../git-provider.ts';
+import { webLink } from '../web-link.ts';
 import { nameOrId } from './azure-devops-place.ts';
 
 /** What the REST API of Azure DevOps (7.1) answers, as far as it is read, and what it means here. */
@@ -85,7 +86,7 @@ export const workItem = z
       'System.CreatedBy': identity,
       'System.Tags': text.nullish(),
     }),
-    _links: z.object({ html: z.object({ href: text }) }),
+    _links: z.object({ html: z.object({ href: webLink }) }),
   })
   .transform(({ id, fields, _links }): Issue => ({
     number: id,
@@ -217,12 +218,12 @@ export const commitStatuses = listOf(
     .object({
       state: text,
       context: z.object({ name: text, genre: text.nullish() }),
-      targetUrl: text.nullish(),
+      targetUrl: webLink,
     })
     .transform((given) => ({
       name: given.context.name,
       state: STATUSES[given.state] ?? ('pending' as const),
-      url: given.targetUrl ?? null,
+      url: given.targetUrl,
     })),
 );
 
@@ -240,7 +241,7 @@ export const builds = listOf(
       result: text.nullish(),
       sourceVersion: text.nullish(),
       definition: z.object({ name: text }),
-      _links: z.object({ web: z.object({ href: text }).nullish() }).nullish(),
+      _links: z.object({ web: z.object({ href: webLink }).nullish() }).nullish(),
     })
     .transform((given) => ({
       commit: given.sourceVersion ?? '',

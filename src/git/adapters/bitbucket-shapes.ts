@@ -8,11 +8,12 @@ import type {
   PullRequest,
   Repository,
 } from '../git-provider.ts';
+import { webLink } from '../web-link.ts';
 
 /** What Bitbucket Cloud's REST API (2.0) answers, as far as it is read, and what it means here. */
 
 const text = z.string();
-const link = z.object({ href: text });
+const link = z.object({ href: webLink });
 
 const account = z.object({
   nickname: text.nullish(),
@@ -190,9 +191,9 @@ const STATUSES: Readonly<Record<string, CheckState>> = {
 };
 
 export const statuses = pageOf(
-  z.object({ key: text, name: text.nullish(), state: text, url: text.nullish() }).transform((given) => ({
+  z.object({ key: text, name: text.nullish(), state: text, url: webLink }).transform((given) => ({
     name: given.name || given.key,
     state: STATUSES[given.state] ?? ('failure' as const),
-    url: given.url ?? null,
+    url: given.url,
   })),
 );

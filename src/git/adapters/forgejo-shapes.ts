@@ -11,6 +11,7 @@ import type {
   Repository,
   ReviewComment,
 } from '../git-provider.ts';
+import { webLink } from '../web-link.ts';
 
 /** What the REST API (v1) of Forgejo and Gitea answers, as far as it is read, and what it means here. */
 
@@ -24,7 +25,7 @@ export const user = z
     login: text.min(1).max(255),
     full_name: text.nullish(),
     email: text.nullish(),
-    avatar_url: text.nullish(),
+    avatar_url: webLink,
   })
   .transform((given): ProviderUser => ({
     id: given.id,
@@ -32,7 +33,7 @@ export const user = z
     name: given.full_name || null,
     email: given.email || null,
     company: null,
-    avatarUrl: given.avatar_url ?? null,
+    avatarUrl: given.avatar_url,
   }));
 
 export const organisations = z.array(
@@ -89,7 +90,7 @@ export const issue = z
     state: text,
     user: author,
     labels: z.array(z.object({ name: text })).nullish(),
-    html_url: text,
+    html_url: webLink,
   })
   .transform((given): Issue => ({
     number: given.number,
@@ -113,13 +114,13 @@ export const foundIssues = z.array(
 );
 
 export const comment = z
-  .object({ id, user: author, body: text, created_at: text, html_url: text.nullish() })
+  .object({ id, user: author, body: text, created_at: text, html_url: webLink })
   .transform((given): Comment => ({
     id: given.id,
     author: given.user?.login ?? null,
     body: given.body,
     createdAt: given.created_at,
-    url: given.html_url ?? null,
+    url: given.html_url,
   }));
 export const comments = z.array(comment);
 
@@ -138,7 +139,7 @@ export const pullRequest = z
     user: author,
     head: end,
     base: end,
-    html_url: text,
+    html_url: webLink,
   })
   .transform((given): { hasConflicts: boolean; request: PullRequest } => ({
     // A draft is never mergeable.
@@ -174,7 +175,7 @@ export const reviewComments = z.array(
       user: author,
       body: text,
       created_at: text,
-      html_url: text.nullish(),
+      html_url: webLink,
       path: text,
       position: z.int().nullish(),
       resolver: z.object({ login: text }).nullish(),
@@ -184,7 +185,7 @@ export const reviewComments = z.array(
       author: given.user?.login ?? null,
       body: given.body,
       createdAt: given.created_at,
-      url: given.html_url ?? null,
+      url: given.html_url,
       path: given.path,
       // 0 is the line of a comment on lines that are gone.
       line: given.position || null,
@@ -203,11 +204,11 @@ export const combinedStatus = z.object({
   // Null where there is none.
   statuses: z
     .array(
-      z.object({ context: text, status: text, target_url: text.nullish() }).transform((given) => ({
+      z.object({ context: text, status: text, target_url: webLink }).transform((given) => ({
         name: given.context,
         state: STATUSES[given.status] ?? ('failure' as const),
-        // Its own actions have an address without a host.
-        url: given.target_url?.startsWith('http') ? given.target_url : null,
+        // Null for its own actions, whose address has no host.
+        url: given.target_url,
       })),
     )
     .nullable(),

@@ -9,6 +9,7 @@ import type {
   PullRequest,
   Repository,
 } from '../git-provider.ts';
+import { webLink } from '../web-link.ts';
 
 /** What GitHub's REST API (version 2022-11-28) and GraphQL API answer, as far as it is read, and what it means here. */
 
@@ -23,7 +24,7 @@ export const user = z
     name: text.nullish(),
     email: text.nullish(),
     company: text.nullish(),
-    avatar_url: text.nullish(),
+    avatar_url: webLink,
   })
   .transform((given): ProviderUser => ({
     id: given.id,
@@ -31,7 +32,7 @@ export const user = z
     name: given.name ?? null,
     email: given.email ?? null,
     company: given.company ?? null,
-    avatarUrl: given.avatar_url ?? null,
+    avatarUrl: given.avatar_url,
   }));
 
 export const organisations = z.array(
@@ -85,7 +86,7 @@ export const issue = z
     state: text,
     user: login,
     labels: z.array(z.union([text, z.object({ name: text.nullish() }).transform(({ name }) => name ?? '')])),
-    html_url: text,
+    html_url: webLink,
   })
   .transform((given): Issue => ({
     number: given.number,
@@ -113,7 +114,7 @@ export const assignedIssues = z.array(
 );
 
 export const comment = z
-  .object({ id, user: login, body: text.nullish(), created_at: text, html_url: text })
+  .object({ id, user: login, body: text.nullish(), created_at: text, html_url: webLink })
   .transform((given): Comment => ({
     id: given.id,
     author: given.user?.login ?? null,
@@ -136,7 +137,7 @@ export const pullRequest = z
     user: login,
     head: end,
     base: end,
-    html_url: text,
+    html_url: webLink,
   })
   .transform((given): PullRequest => ({
     number: given.number,
@@ -171,7 +172,7 @@ const CONCLUSIONS: Readonly<Record<string, CheckState>> = {
 export const checkRuns = z.object({
   check_runs: z.array(
     z
-      .object({ name: text, status: text, conclusion: text.nullable(), html_url: text.nullable() })
+      .object({ name: text, status: text, conclusion: text.nullable(), html_url: webLink })
       .transform((run) => ({
         name: run.name,
         state:
@@ -187,10 +188,10 @@ const STATUSES: Readonly<Record<string, CheckState>> = { success: 'success', pen
 
 export const statuses = z.object({
   statuses: z.array(
-    z.object({ context: text, state: text, target_url: text.nullish() }).transform((given) => ({
+    z.object({ context: text, state: text, target_url: webLink }).transform((given) => ({
       name: given.context,
       state: STATUSES[given.state] ?? ('failure' as const),
-      url: given.target_url ?? null,
+      url: given.target_url,
     })),
   ),
 });
@@ -270,7 +271,9 @@ export const reviewThreads = z.object({
                 path: text,
                 line: z.int().nullable(),
                 comments: z.object({
-                  nodes: nodes(z.object({ id: text, author: login, body: text, createdAt: text, url: text })),
+                  nodes: nodes(
+                    z.object({ id: text, author: login, body: text, createdAt: text, url: webLink }),
+                  ),
                 }),
               }),
             ),
@@ -289,7 +292,7 @@ export const reviewComments = z.array(
       user: login,
       body: text,
       created_at: text,
-      html_url: text,
+      html_url: webLink,
       path: text,
       line: z.int().nullish(),
     })

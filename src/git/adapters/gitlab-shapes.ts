@@ -11,6 +11,7 @@ import type {
   PullRequest,
   Repository,
 } from '../git-provider.ts';
+import { webLink } from '../web-link.ts';
 
 /** What GitLab's REST API (v4) and GraphQL API answer, as far as it is read, and what it means here. */
 
@@ -25,7 +26,7 @@ export const user = z
     name: text.nullish(),
     email: text.nullish(),
     organization: text.nullish(),
-    avatar_url: text.nullish(),
+    avatar_url: webLink,
   })
   .transform((given): ProviderUser => ({
     id: given.id,
@@ -33,7 +34,7 @@ export const user = z
     name: given.name ?? null,
     email: given.email || null,
     company: given.organization || null,
-    avatarUrl: given.avatar_url ?? null,
+    avatarUrl: given.avatar_url,
   }));
 
 export const groups = z.array(
@@ -89,7 +90,7 @@ export const issue = z
     state: text,
     author,
     labels: z.array(text),
-    web_url: text,
+    web_url: webLink,
   })
   .transform((given): Issue => ({
     number: given.iid,
@@ -163,7 +164,7 @@ export const mergeRequest = z
     source_project_id: z.int().nullable(),
     target_project_id: z.int(),
     sha: text.nullish(),
-    web_url: text,
+    web_url: webLink,
   })
   .transform((given): PullRequest => ({
     number: given.iid,
@@ -191,14 +192,14 @@ const STATUSES: Readonly<Record<string, CheckState>> = {
 
 export const statuses = z.array(
   z
-    .object({ name: text, status: text, allow_failure: z.boolean().nullish(), target_url: text.nullish() })
+    .object({ name: text, status: text, allow_failure: z.boolean().nullish(), target_url: webLink })
     .transform((given) => {
       const state = STATUSES[given.status] ?? ('pending' as const);
       const mayFail = state === 'failure' && given.allow_failure === true;
       return {
         name: given.name,
         state: mayFail ? ('neutral' as const) : state,
-        url: given.target_url ?? null,
+        url: given.target_url,
       };
     }),
 );

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ISSUE_QUESTIONS, QUESTIONS } from '../../test/conformance/git-provider-under.ts';
+import { startProviderServer } from '../../test/support/git-providers/server.ts';
+import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
+import { guardedFetch } from '../egress/guarded-fetch.ts';
+import { NO_HOSTS } from '../egress/host-list.ts';
+import { servicePolicy } from '../egress/policy.ts';
+import { Secret } from '../secrets/secret.ts';
+import { gitProvider } from './git-providers.ts';
+
+const TOKEN = 'the-token-of-ann';
+
+/** Where each question of the port goes, and what goes along. */
+async function sentTo(provider: ProviderName, host: string): Promise<Request[]> {
+  const sent: Request[] = [];
+  const asked = gitProvider({
+    provider,
+    host,
+    token: new Secret(TOKEN),
+    fetch: (input, init) => {
+      sent.push(new Request(input, init));
+      return Promise.resolve(new Response('{}', { status: 500 }));
+    },
+  });
+  assert.ok(asked);
+  for (const ask of Object.values({ ...QUESTIONS, ...ISSUE_QUESTIONS })) await ask(asked, 'acme/app');
+  return sent;
+}
+
+describe('every question goes to its own provider alone', () => {
+  const places: [ProviderName, string, string][] = [
+    ['github', '', 'https://api.github.com/'],
+    ['github', 'acme.ghe.com', 'https://api.acme.ghe.com/'],
+    ['github', 'ghe.example:8443/x', 'https://ghe.example:8443/x/api/'],
+    ['gitlab', '', 'https://gitlab.com/api/'],
+    ['gitlab', 'http://git.lan:81/forge', 'http://git.lan:81/forge/api/'],
+    ['bitbucket', '', 'https://api.bitbucket.org/2.0/'],
+    ['azure_devops', '', 'https://dev.azure.com/acme/'],
+    ['azure_devops', 'dev.azure.com/contoso', 'https://dev.azure.com/contoso/'],
+    ['forgejo', '', 'https://codeberg.org/api/v1/'],
+    ['forgejo', 'http://git.lan:3001/code', 'http://git.lan:3001/code/api/v1/'],
+  ];
+  for (const [provider, host, root] of places) {
+    it(`of ${provider} at "${host}": ${root}`, async () => {
+      const sent = await sentTo(provider, host);
+      assert.ok(sent.length > 8);
+      for (const request of sent) {
+        assert.ok(request.url.startsWith(root), request.url);
+        assert.equal(request.redirect, 'manual');
+        assert.ok(request.headers.has('authorization'));
+        assert.ok(!request.url.includes(TOKEN) && !(await request.text()).includes(TOKEN));
+      }
+    });
+  }
+});
+
+it('a token of enterprise_sso is for git alone', () => {
+  for (const host of ['', 'sso.example']) {
+    assert.equal(gitProvider({ provider: 'enterprise_sso', host, token: new Secret(TOKEN), fetch }), null);
+  }
+});
+
+it('a host that the egress policy forbids is not asked, and why is said', async () => {
+  const server = await startProviderServer(() => ({ body: {} }));
+  const guarded = guardedFetch(servicePolicy({ privateAllowed: () => false, allowPrivateHosts: NO_HOSTS }));
+  try {
+    for (const provider of PROVIDERS) {
+      const host = `${server.url}/contoso`;
+      const asked = gitProvider({ provider, host, token: new Secret(TOKEN), fetch: guarded });
+      const answer = await asked?.whoAmI(new AbortController().signal);
+      if (answer === undefined) continue;
+      assert.ok(answer.kind === 'not_allowed');
+      assert.match(answer.message, /PARLEY_ALLOW_PRIVATE_HOSTS/);
+    }
+    assert.deepEqual(server.asked, []);
+  } finally {
+    await guarded.close();
+    await server.close();
+  }
+});

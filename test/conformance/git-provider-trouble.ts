@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { selfSigned } from '../support/certificate.ts';
+import { type Given, startProviderServer } from '../support/git-providers/server.ts';
+import { TOKENS } from '../support/git-providers/world.ts';
+import { type Fact, never, questionsOf } from './git-provider-under.ts';
+
+/** What comes of a provider that fails, lies, or is not there. */
+export const troubleFacts: Readonly<Record<string, Fact>> = {
+  'says until when it takes no more requests': async (under) => {
+    const until = new Date(Math.floor(Date.now() / 1000) * 1000 + 60_000);
+    under.server.answerAll(under.dialect.limit(until));
+    for (const ask of questionsOf(under.dialect)) {
+      const answer = await ask(under.ask(), under.name('acme/app'));
+      assert.ok(answer.kind === 'rate_limited');
+      if (!under.dialect.knowsUntil) {
+        assert.equal(answer.until, null);
+        continue;
+      }
+      // Retry-After counts from when the answer is read.
+      const late = (answer.until?.getTime() ?? 0) - until.getTime();
+      assert.ok(late >= 0 && late < 120_000, `${late} ms`);
+    }
+  },
+
+  'takes nothing that is not in the documented shape': async (under) => {
+    const bodies: Given[] = [
+      { body: 'no JSON' },
+      { body: '' },
+      { body: 'null' },
+      { body: '7' },
+      { body: '{}' },
+      { body: '[{}]' },
+      { body: '{"data":null}' },
+      { body: `"${'x'.repeat(5 * 1024 * 1024)}"` },
+    ];
+    for (const given of bodies) {
+      under.server.answerAll(given);
+      for (const [index, ask] of questionsOf(under.dialect).entries()) {
+        const { kind } = await ask(under.ask(), under.name('acme/app'));
+        assert.notEqual(kind, 'ok', `question ${index}: ${String(given.body).slice(0, 20)}`);
+      }
+    }
+  },
+
+  'tells errors of the provider, and hides a token that it sends back': async (under) => {
+    for (const status of [500, 502, 503]) {
+      under.server.answerAll({ status, body: 'down' });
+      for (const ask of questionsOf(under.dialect)) {
+        assert.equal((await ask(under.ask(), under.name('acme/app'))).kind, 'unavailable');
+      }
+    }
+    under.server.answerAll({ status: 400, body: { message: `You sent ${TOKENS.good}!` } });
+    for (const ask of questionsOf(under.dialect)) {
+      const answer = await ask(under.ask(), under.name('acme/app'));
+      if (answer.kind !== 'ok') assert.ok(!answer.message.includes(TOKENS.good), answer.message);
+    }
+  },
+
+  'follows no redirect, so that a token goes nowhere else': async (under) => {
+    const elsewhere = await startProviderServer(() => ({ body: {} }));
+    try {
+      for (const status of [301, 302, 303, 307, 308]) {
+        under.server.answerAll({ status, headers: { location: `${elsewhere.url}/` } });
+        for (const ask of questionsOf(under.dialect)) {
+          assert.notEqual((await ask(under.ask(), under.name('acme/app'))).kind, 'ok');
+        }
+      }
+      assert.deepEqual(elsewhere.asked, []);
+    } finally {
+      await elsewhere.close();
+    }
+  },
+
+  'sends the token to its own host alone, in the header that is for it': async (under) => {
+    for (const ask of questionsOf(under.dialect)) await ask(under.ask(), under.name('acme/app'));
+    assert.ok(under.sent.length > 10);
+    for (const request of under.sent) {
+      const { origin, pathname } = new URL(request.url);
+      assert.equal(origin, under.server.url);
+      assert.ok(
+        under.dialect.apis.some((api) => pathname.startsWith(api)),
+        pathname,
+      );
+      assert.ok(!decodeURIComponent(request.url).includes(TOKENS.good));
+      assert.ok(!(await request.clone().text()).includes(TOKENS.good));
+      assert.ok(request.headers.get('authorization'));
+      assert.equal(request.redirect, 'manual');
+      for (const [name, sent] of request.headers) {
+        if (name !== 'authorization') assert.ok(!sent.includes(TOKENS.good), name);
+      }
+    }
+  },
+
+  'asks for nothing outside of the repositories, whatever a name or path says': async (under) => {
+    const of = under.ask();
+    const names = ['../user', 'acme/..', './app', 'acme', '', 'acme/app/../../..', 'a//b', 'acme/\uD800'];
+    for (const name of names) {
+      const answer = await of.repository(name, never);
+      assert.notEqual(answer.kind, 'ok', name);
+    }
+    for (const path of ['../../../user', 'a/../../b', '..', 'a//b', './x']) {
+      assert.notEqual((await of.file(under.name('acme/app'), path, null, never)).kind, 'ok', path);
+      assert.notEqual((await of.folder(under.name('acme/app'), path, null, never)).kind, 'ok', path);
+    }
+    for (const { path } of under.server.asked) {
+      assert.ok(!/(^|\/)(%2e|\.)(%2e|\.)?(\/|$)/i.test(path), path);
+      assert.ok(
+        under.dialect.apis.some((api) => path.startsWith(api)),
+        path,
+      );
+    }
+  },
+
+  'says that the host is down, does not answer, or shows an unknown certificate': async (under) => {
+    const { provider } = under.dialect;
+    const path = under.dialect.path;
+    const whoAt = (host: string, deadlineMs?: number) =>
+      under.ask(TOKENS.good, { host: host + path, ...(deadlineMs && { deadlineMs }) }).whoAmI(never);
+
+    const gone = await startProviderServer(() => ({}));
+    await gone.close();
+    const down = await whoAt(gone.url);
+    assert.ok(down.kind === 'unavailable', provider);
+    assert.match(down.message, /can't be reached/);
+
+    under.server.hang(true);
+    const late = await whoAt(under.server.url, 50);
+    assert.ok(late.kind === 'unavailable');
+    assert.match(late.message, /did not answer within/);
+
+    const https = createHttpsServer(selfSigned(['localhost']), (_request, response) => response.end('{}'));
+    await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
+    try {
+      const port = (https.address() as AddressInfo).port;
+      const unknown = await whoAt(`https://localhost:${port}`);
+      assert.ok(unknown.kind === 'certificate', unknown.kind);
+      assert.match(unknown.message, /NODE_EXTRA_CA_CERTS/);
+    } finally {
+      https.close();
+    }
+  },
+
+  'rejects when whoever asked has gone': async (under) => {
+    const leaving = new AbortController();
+    under.server.hang(true);
+    const asked = under.ask().whoAmI(leaving.signal);
+    leaving.abort(new Error('gone'));
+    await assert.rejects(asked, /gone/);
+    await assert.rejects(under.ask().ownPullRequests(AbortSignal.abort(new Error('gone'))), /gone/);
+  },
+};
