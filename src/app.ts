@@ -178,7 +178,7 @@ export async function build(
         sandboxes,
         limits: config.sandbox.limits,
         snapshot: (userId) => settings.snapshot(userId),
-        resolveModel: (model) => resolveModel(model, fetch),
+        resolveModel: (model) => resolveModel(model, fetch, config.modelWindow),
         search: (key) => tavily(config.searchUrl, key, fetchForOperator),
         submodules: config.submodules,
         gitProvider: (at) => gitProvider({ ...at, fetch }),

@@ -47,6 +47,8 @@ export interface Config {
   readonly keepDays: number | null;
   /** Wall-clock limits: of one call of a model, and of one run. */
   readonly timeouts: { readonly modelSeconds: number; readonly runSeconds: number };
+  /** Tokens that a model whose window is not known reads and writes in one call. */
+  readonly modelWindow: number;
   readonly corsOrigins: readonly string[];
   /** The origin it is reached by, when a proxy stands before it. */
   readonly publicUrl: string | null;
@@ -222,6 +224,7 @@ export const VARIABLES = z.object({
   PARLEY_MAX_RUNNING: variable(maxRunning, '10,100'),
   PARLEY_IDLE_STOP_SECONDS: variable(integer(1, 31_536_000), '3600'),
   PARLEY_KEEP_DAYS: optional(integer(1, 36_500)),
+  PARLEY_MODEL_WINDOW_TOKENS: variable(integer(4_096, 100_000_000), '128000'),
   PARLEY_MODEL_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '1800'),
   PARLEY_RUN_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '86400'),
   PERMITTED_CORS_ORIGINS: variable(list('origins (https://page.example)', isOrigin), ''),
@@ -348,6 +351,7 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     maxRunning: Object.freeze(values.PARLEY_MAX_RUNNING),
     idleStopSeconds: values.PARLEY_IDLE_STOP_SECONDS,
     keepDays: values.PARLEY_KEEP_DAYS ?? null,
+    modelWindow: values.PARLEY_MODEL_WINDOW_TOKENS,
     timeouts: Object.freeze({
       modelSeconds: values.PARLEY_MODEL_TIMEOUT_SECONDS,
       runSeconds: values.PARLEY_RUN_TIMEOUT_SECONDS,

@@ -36,6 +36,10 @@ export interface AgentContext {
   /** What is done first, without a model; nothing when not given. */
   replay?: readonly ReplayStep[];
   journal: Journal;
+  /** The id of the log's newest condensation, from which it is read; -1, and when not given, from its beginning. */
+  condensation?: number;
+  /** Whether the model sums up what is forgotten; no when not given. */
+  condenser?: boolean;
   /** Steps taken since the allowance began. */
   iterations: number;
   /** What the conversation cost so far. */

@@ -1,66 +1,85 @@
+import type { ModelStep } from '../model/answer.ts';
 import { deadlinesOf } from '../model/deadline.ts';
-import { contextWindow } from '../model/price.ts';
 import type { Retries } from '../model/retries.ts';
+import { condense } from './condense.ts';
+import type { Condenser } from './condensers/condenser.ts';
+import { dropping } from './condensers/dropping.ts';
+import { Summarizing } from './condensers/summarizing.ts';
 import type { ModelContext } from './context.ts';
-import type { Unit } from './history.ts';
-import type { Asked, Spending } from './spending.ts';
+import type { Failure } from './failure.ts';
+import type { RunLog } from './run-log.ts';
+import type { Spending } from './spending.ts';
+import { tokensOfText } from './tokens.ts';
 import { toolSet, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
-import { historyLimit, messagesShown, tokensOf, tokensOfText } from './window.ts';
+import { messagesShown, tokensShown } from './view.ts';
+import { historyLimit } from './window.ts';
 
 /** How often the view is halved for a model that says it is too long, before that is the failure. */
 const MAX_HALVINGS = 4;
-
 /** Tokens of the answer that money is set aside for. */
 const LONGEST_ANSWER = 16_000;
 
-/** The model, asked with as much of the history as its window holds. */
+/** The model, asked with a history that fits its window: what is too much of it is condensed first. */
 export class FittedModel {
   readonly #context: ModelContext;
   readonly #tools: readonly Tool[];
   readonly #toolTokens: number;
-  /** In tokens; null when it is not known. */
-  readonly #window: number | null;
+  readonly #spending: Spending;
+  readonly #condenser: Condenser;
   /** In tokens, as learned from a refusal. */
   #refused = Number.POSITIVE_INFINITY;
 
-  constructor(context: ModelContext, tools: readonly Tool[]) {
+  constructor(context: ModelContext, tools: readonly Tool[], spending: Spending) {
     this.#context = context;
     this.#tools = tools;
     this.#toolTokens = tokensOfText(JSON.stringify(toolsShown(tools)));
-    this.#window = contextWindow(context.model.name);
+    this.#spending = spending;
+    const { model, condenser = false } = context;
+    this.#condenser = condenser
+      ? new Summarizing({ model, spending, ...this.#deadlines, retries: this.#retries })
+      : dropping;
   }
 
-  async ask(system: string, history: readonly Unit[], spending: Spending): Promise<Asked> {
-    const { model, signal, timeouts } = this.#context;
-    const deadlines = timeouts ? { deadlines: deadlinesOf(timeouts.modelMs) } : {};
+  async ask(log: RunLog): Promise<{ ok: true; step: ModelStep } | { ok: false; failure: Failure }> {
+    const { model, signal } = this.#context;
+    const { history } = log;
+    // As the log has it: cleaned of secrets that the user's own instructions may name.
+    const system = history.system ?? '';
+    const always = tokensOfText(system) + this.#toolTokens;
     const tools = toolSet(this.#tools);
     for (let halvings = 0; ; halvings += 1) {
-      const limit = this.#limit(system);
-      const messages = messagesShown(history, limit);
-      const all = history.reduce((total, unit) => total + tokensOf(unit), 0);
-      const tokens = Math.min(all, limit) + tokensOfText(system) + this.#toolTokens;
-      const outcome = await spending.ask(
-        { model, system, messages, tools, signal, ...deadlines },
-        { tokens, longest: LONGEST_ANSWER },
-        { onRetry: this.#retrying },
+      const limit = Math.min(historyLimit(model.window, always), this.#refused);
+      const failure = await condense(log, limit, {
+        condenser: this.#condenser,
+        spending: this.#spending,
+        signal,
+      });
+      if (failure) return { ok: false, failure };
+      const shown = tokensShown(history, limit);
+      const asked = await this.#spending.ask(
+        { model, system, messages: messagesShown(history, limit), tools, signal, ...this.#deadlines },
+        { tokens: always + shown, longest: LONGEST_ANSWER },
+        this.#retries,
       );
-      if (outcome.ok || outcome.kind !== 'context_length' || halvings === MAX_HALVINGS) return outcome;
-      this.#refused = Math.floor(Math.min(limit, all) / 2);
+      if (asked.ok || asked.kind !== 'context_length' || halvings === MAX_HALVINGS) return asked;
+      this.#refused = Math.floor(Math.min(limit, shown) / 2);
     }
   }
 
-  /** In V0's words, which its pages know. */
-  readonly #retrying: NonNullable<Retries['onRetry']> = (n, of, { message }) => {
-    this.#context.notify({
-      type: 'info',
-      id: 'STATUS$LLM_RETRY',
-      message: `Retrying LLM request, ${n} / ${of}: ${message}`,
-    });
-  };
-
-  #limit(system: string): number {
-    if (this.#window === null) return this.#refused;
-    return Math.min(historyLimit(this.#window, tokensOfText(system) + this.#toolTokens), this.#refused);
+  get #deadlines() {
+    const { timeouts } = this.#context;
+    return timeouts ? { deadlines: deadlinesOf(timeouts.modelMs) } : {};
   }
+
+  /** In V0's words, which its pages know. */
+  readonly #retries: Retries = {
+    onRetry: (n, of, { message }) => {
+      this.#context.notify({
+        type: 'info',
+        id: 'STATUS$LLM_RETRY',
+        message: `Retrying LLM request, ${n} / ${of}: ${message}`,
+      });
+    },
+  };
 }

@@ -2,8 +2,11 @@ import type { ModelMessage, ProviderMetadata } from 'ai';
 
 import {
   type AgentState,
+  type Carried,
+  type Condensation,
   type Event,
   isAction,
+  isCondensation,
   isObservation,
   type LlmMetrics,
   type ToolCallMetadata,
@@ -13,12 +16,25 @@ import { isWarning } from './stuck.ts';
 import { recallTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
 
 /** What the model sees in one piece or not at all. */
-export type Unit =
-  | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
-  | { kind: 'said'; text: string }
-  /** What we tell the model ourselves. */
-  | { kind: 'told'; text: string }
-  | { kind: 'step'; text: string; calls: Call[] };
+export type Unit = Span &
+  (
+    | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
+    | { kind: 'said'; text: string }
+    /** What we tell the model ourselves. */
+    | { kind: 'told'; text: string }
+    | { kind: 'step'; text: string; calls: Call[] }
+  );
+
+/**
+ * The ids of the first and the last event of a unit. Those of one unit all come before those of the next, but for
+ * messages of the user: they come when they like, and have their place where the `recall` is.
+ */
+interface Span {
+  first: number;
+  last: number;
+}
+
+type WithoutSpan<U> = U extends Span ? Omit<U, keyof Span> : never;
 
 /** The states in which an answer of the model is still being carried out. */
 const GOES_ON: ReadonlySet<AgentState> = new Set<AgentState>([
@@ -46,7 +62,10 @@ type Step = Extract<Unit, { kind: 'step' }>;
  * the model had not seen it before.
  */
 export class History {
-  readonly units: Unit[] = [];
+  #units: Unit[] = [];
+  /** What of the history was forgotten, and what stands for it; null before a condensation. */
+  carried: Carried | null = null;
+  summary: string | null = null;
   /** Messages of the user that the agent has not taken up. */
   readonly pending: UserMessageEvent[] = [];
   /** How many steps of the replay are recorded. */
@@ -79,8 +98,13 @@ export class History {
     this.#toReplay = toReplay;
   }
 
+  /** What is not forgotten, oldest first. */
+  get units(): readonly Unit[] {
+    return this.#units;
+  }
+
   get begun(): boolean {
-    return this.units.length > 0;
+    return this.#units.length > 0;
   }
 
   add(event: Event): void {
@@ -89,7 +113,8 @@ export class History {
     if ('observation' in event) this.#observed(event);
     else if (isAction(event, 'message')) this.#said(event);
     else if (isAction(event, 'system')) this.system = event.args.content;
-    else if (isAction(event, 'recall')) this.#takenUp();
+    else if (isAction(event, 'recall')) this.#takenUp(event);
+    else if (isCondensation(event)) this.#forget(event);
     else if (event.source === 'agent') this.#acted(event);
     if (this.replayed >= this.#toReplay) this.pending.push(...this.#held.splice(0));
   }
@@ -98,18 +123,33 @@ export class History {
     if (event.source === 'user') {
       (event.replay === undefined ? this.#held : this.pending).push(event);
     } else {
-      this.units.push({ kind: 'said', text: event.args.content });
+      this.#push(event, { kind: 'said', text: event.args.content });
       if (event.args.wait_for_response) this.#ended = 'waiting';
     }
   }
 
-  #takenUp(): void {
-    this.units.push({ kind: 'user', messages: this.pending.splice(0), context: null });
+  #push(at: Event, unit: WithoutSpan<Unit>): void {
+    this.#units.push({ ...unit, first: at.id, last: at.id });
+  }
+
+  #forget({ args, carried }: Condensation): void {
+    const last = args.forgotten_events_end_id ?? -1;
+    const first = args.forgotten_events_start_id ?? 0;
+    this.#units = this.#units.filter((unit) => unit.first < first || unit.first > last);
+    this.carried = carried;
+    this.summary = args.summary;
+    // The agent was at work, whatever the last change of state was that is not forgotten.
+    this.agentState = 'running';
+  }
+
+  #takenUp(event: Event): void {
+    this.#push(event, { kind: 'user', messages: this.pending.splice(0), context: null });
     this.#ended = null;
   }
 
   #acted(event: Extract<Event, { action: string }>): void {
-    const call = this.#decided() ?? (event.tool_call_metadata && this.#called(event.tool_call_metadata));
+    const { tool_call_metadata: metadata } = event;
+    const call = this.#decided() ?? (metadata && this.#called(event, metadata));
     if (call) this.#unanswered.set(event.id, call);
     if (awaits(event)) this.#awaiting = { id: event.id, call: call ?? null };
     if (event.action === 'finish') this.#finishes.add(event.id);
@@ -129,12 +169,15 @@ export class History {
       this.agentState = event.extras.agent_state;
       if (!GOES_ON.has(this.agentState)) this.#drop();
     } else if (isObservation(event, 'recall')) {
-      const unit = this.units.findLast(({ kind }) => kind === 'user');
-      if (unit?.kind === 'user') unit.context = recallTold(event.extras);
+      const unit = this.#units.findLast(({ kind }) => kind === 'user');
+      if (unit?.kind === 'user') {
+        unit.context = recallTold(event.extras);
+        unit.last = event.id;
+      }
     } else if (isWarning(event)) {
-      this.units.push({ kind: 'told', text: event.content });
+      this.#push(event, { kind: 'told', text: event.content });
     } else if (event.cause === undefined) {
-      if (event.tool_call_metadata) this.#called(event.tool_call_metadata).result = resultTold(event);
+      if (event.tool_call_metadata) this.#called(event, event.tool_call_metadata).result = resultTold(event);
     } else {
       this.#answered(event, event.cause);
     }
@@ -144,6 +187,8 @@ export class History {
     const call = this.#unanswered.get(cause);
     this.#unanswered.delete(cause);
     if (call) call.result = resultTold(event);
+    const step = this.#units.at(-1);
+    if (call && step) step.last = event.id;
     if (this.#awaiting?.id === cause) this.#awaiting = null;
     if (isObservation(event, 'user_rejected')) this.#ended = 'waiting';
     if (this.#finishes.delete(cause) && event.observation !== 'error') this.#ended = 'finished';
@@ -156,9 +201,9 @@ export class History {
   }
 
   /** The events of one answer follow each other, with nothing of another answer between them. */
-  #called(of: ToolCallMetadata): Call {
+  #called({ id }: Event, of: ToolCallMetadata): Call {
     const { tool_call_id, function_name, model_response, total_calls_in_response } = of;
-    const own = model_response.tool_calls.find(({ id }) => id === tool_call_id);
+    const own = model_response.tool_calls.find((call) => call.id === tool_call_id);
     // Goes back as it came from `ModelCall`.
     const metadata = own?.metadata === undefined ? {} : { metadata: own.metadata as ProviderMetadata };
     const call = {
@@ -169,11 +214,12 @@ export class History {
       result: null,
     };
     if (!this.#filling) {
-      const step: Step = { kind: 'step', text: model_response.content, calls: [] };
-      this.units.push(step);
+      const step: Step = { kind: 'step', text: model_response.content, calls: [], first: id, last: id };
+      this.#units.push(step);
       this.#filling = { step, lacks: total_calls_in_response };
     }
     this.#filling.step.calls.push(call);
+    this.#filling.step.last = id;
     this.later = model_response.later ? of : null;
     this.#filling.lacks -= 1;
     if (this.#filling.lacks <= 0) this.#filling = null;

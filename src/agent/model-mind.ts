@@ -1,4 +1,4 @@
-import type { NewEvent, ToolCallMetadata } from '../events/event.ts';
+import type { LlmMetrics, NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelContext } from './context.ts';
 import { FittedModel } from './fitted-model.ts';
 import { limitReached } from './limits.ts';
@@ -15,18 +15,22 @@ import type { Tool } from './tools/tool.ts';
 /** The V0 release whose event shapes these are. */
 const V0_VERSION = '0.59.0';
 
+/** All who call the model in one run. */
+interface Calls {
+  spending: Spending;
+  model: FittedModel;
+  titler: Titler;
+}
+
 /** Has a model decide each step, within the limits of steps and budget. */
 export class ModelMind implements Mind {
   readonly #context: ModelContext;
   readonly #tools: readonly Tool[];
-  readonly #model: FittedModel;
-  #spending: Spending | null = null;
-  #titler: Titler | null = null;
+  #calls: Calls | null = null;
 
   constructor(context: ModelContext) {
     this.#context = context;
     this.#tools = toolsOf(context);
-    this.#model = new FittedModel(context, this.#tools);
   }
 
   introduction(log: RunLog): NewEvent | null {
@@ -43,20 +47,18 @@ export class ModelMind implements Mind {
 
   async decide(log: RunLog, iterations: number): Promise<Decision> {
     const { history } = log;
-    this.#spending ??= new Spending(this.#context, history.metrics);
-    this.#titler ??= new Titler(this.#context, this.#spending);
-    const limit = limitReached(this.#context, { iterations, cost: this.#spending.cost });
+    const { spending, model, titler } = (this.#calls ??= this.#callsAfter(history.metrics));
+    const limit = limitReached(this.#context, { iterations, cost: spending.cost });
     if (limit) return { ok: false, failure: limit };
     const { verdict } = log.stuck;
     if (verdict === 'stuck') return { ok: false, failure: stuck() };
     if (verdict === 'repeats') await log.append([warning()]);
-    // As the log has it: cleaned of secrets that the user's own instructions may name.
-    const asked = await this.#model.ask(history.system ?? '', history.units, this.#spending);
+    const asked = await model.ask(log);
     const notices = log.notices.of(this.#context.model.sight.notices);
     if (notices.length > 0) await log.append(notices);
     if (!asked.ok) return asked;
-    const spent = this.#spending.say(asked.step);
-    this.#titler.begin(history, asked.step);
+    const spent = spending.say(asked.step);
+    titler.begin(history, asked.step);
     return { ok: true, step: recorded(asked.step, this.#tools, spent) };
   }
 
@@ -65,6 +67,12 @@ export class ModelMind implements Mind {
   }
 
   async ended(log: RunLog): Promise<void> {
-    await this.#spending?.end(log);
+    await this.#calls?.spending.end(log);
+  }
+
+  #callsAfter(last: LlmMetrics | null): Calls {
+    const spending = new Spending(this.#context, last);
+    const model = new FittedModel(this.#context, this.#tools, spending);
+    return { spending, model, titler: new Titler(this.#context, spending) };
   }
 }

@@ -1,6 +1,5 @@
 import type { RepositoryKnowledge } from '../microagents/read.ts';
 import { triggeredBy } from '../microagents/triggers.ts';
-import { contextWindow } from '../model/price.ts';
 import type { ObservationExtras } from '../events/event.ts';
 import type { AgentContext } from './context.ts';
 import type { RecallMemory } from './recall-memory.ts';
@@ -14,8 +13,8 @@ const CHARACTERS_PER_TOKEN = 3;
 
 /** How many characters of each are told. */
 export function roomFor({ model }: Pick<AgentContext, 'model'>): number {
-  const window = model && contextWindow(model.name);
-  return window ? Math.min(MOST_TOLD, Math.floor(window * CHARACTERS_PER_TOKEN * PART_OF_WINDOW)) : MOST_TOLD;
+  if (!model) return MOST_TOLD;
+  return Math.min(MOST_TOLD, Math.floor(model.window * CHARACTERS_PER_TOKEN * PART_OF_WINDOW));
 }
 
 /** What is told always, as one text. */

@@ -1,4 +1,10 @@
-import { type Event, isObservation, type NewEvent } from '../events/event.ts';
+import {
+  type Condensation,
+  type Event,
+  isCondensation,
+  isObservation,
+  type NewEvent,
+} from '../events/event.ts';
 import { History } from './history.ts';
 import type { Journal } from './journal.ts';
 import { NoticeMemory } from './notices.ts';
@@ -11,7 +17,8 @@ const PAGE = 200;
 
 /**
  * The journal, and what a run keeps of it in memory. Every event passes here once, in the order of the log, as it was
- * stored: the run's own as it writes them, those of others read in between. Nothing is read twice.
+ * stored: the run's own as it writes them, those of others read in between. Nothing is read twice, and what is
+ * forgotten is not read at all.
  */
 export class RunLog {
   readonly history: History;
@@ -31,9 +38,36 @@ export class RunLog {
     this.#journal = journal;
   }
 
-  /** Takes in what others wrote: all of the log at first, a new message of the user later. */
+  /**
+   * Takes in the log as it stands, without what is forgotten.
+   * @param condensation the id of the newest one, -1 before the first
+   */
+  async open(condensation: number): Promise<void> {
+    const [event] = condensation < 0 ? [] : await this.#journal.read(condensation, 1);
+    if (event && isCondensation(event)) await this.#remember(event);
+    await this.#readOn();
+  }
+
+  /** Takes in a new message of the user, and what came before it. */
   async catchUp(): Promise<void> {
-    if (this.#next > 0 && (await this.#journal.lastUserMessage()) < this.#next) return;
+    if ((await this.#journal.lastUserMessage()) >= this.#next) await this.#readOn();
+  }
+
+  /** What is not forgotten of the events before the last that is. */
+  async #remember({ args, carried, replay = -1 }: Condensation): Promise<void> {
+    this.history.replayed = replay + 1;
+    const { forgotten_events_start_id: first, forgotten_events_end_id: last } = args;
+    while (this.#next < (first ?? 0)) {
+      const page = await this.#journal.read(this.#next, Math.min(PAGE, (first ?? 0) - this.#next));
+      for (const event of page) this.#add(event);
+    }
+    for (const id of carried.waiting.filter((one) => one >= this.#next)) {
+      for (const event of await this.#journal.read(id, 1)) this.#add(event);
+    }
+    this.#next = (last ?? -1) + 1;
+  }
+
+  async #readOn(): Promise<void> {
     for (;;) {
       const page = await this.#journal.read(this.#next, PAGE);
       if (page.length === 0) return;
@@ -67,6 +101,7 @@ export class RunLog {
   #add(event: Event): void {
     this.#next = event.id + 1;
     if (isObservation(event, 'run')) this.cwd = event.extras.metadata.working_dir;
+    if (isCondensation(event)) this.cwd = event.carried.cwd;
     this.history.add(event);
     this.edits.add(event);
     this.tasks.add(event);

@@ -30,7 +30,7 @@ export class Run {
   }
 
   async drive(): Promise<AgentOutcome> {
-    await this.#log.catchUp();
+    await this.#log.open(this.#context.condensation ?? -1);
     const left = await this.#settle();
     if (left) return left;
     for (let first = true; ; first = false) {

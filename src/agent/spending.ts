@@ -1,7 +1,7 @@
 import { observation } from '../events/build.ts';
 import type { LlmMetrics, NewEvent } from '../events/event.ts';
 import type { ModelFailure } from '../model/failure.ts';
-import { contextWindow, priceOf } from '../model/price.ts';
+import { priceOf } from '../model/price.ts';
 import type { ModelOutcome, ModelStep, ModelUsage } from '../model/answer.ts';
 import { type Retries, withRetries } from '../model/retries.ts';
 import { type ModelRequest, modelStep } from '../model/step.ts';
@@ -9,7 +9,7 @@ import type { ModelContext } from './context.ts';
 import { type Failure, modelFailed } from './failure.ts';
 import { budgetExhausted, type CallSize, highestCost } from './limits.ts';
 import type { RunLog } from './run-log.ts';
-import { CHARACTERS_PER_TOKEN } from './window.ts';
+import { tokensOfBytes } from './tokens.ts';
 
 /** What came of a call: the model's answer, or why there is none. `exhausted`: it was not made, the budget is used up. */
 export type Asked =
@@ -37,7 +37,6 @@ interface Reservation {
 export class Spending {
   readonly #context: ModelContext;
   /** In tokens; 0 when it is not known. */
-  readonly #window: number;
   readonly #tokens = { prompt: 0, completion: 0, cacheRead: 0, cacheWrite: 0 };
   readonly #underWay = new Map<number, number>();
   #cost: number;
@@ -50,7 +49,6 @@ export class Spending {
   /** @param last the newest metrics of the log, for what the conversation's row does not keep */
   constructor(context: ModelContext, last: LlmMetrics | null) {
     this.#context = context;
-    this.#window = contextWindow(context.model.name) ?? 0;
     const { spent, reserved = {} } = context;
     const left = Object.entries(reserved).map(([id, dollars]) => ({ id: Number(id), dollars }));
     this.#cost = left.reduce((sum, { dollars }) => sum + dollars, spent.cost);
@@ -106,11 +104,11 @@ export class Spending {
     const reservation = await this.#reserve(size);
     if ('code' in reservation) return { ok: false, failure: null, exhausted: reservation };
     const { id, ...most } = reservation;
-    let characters = 0;
-    const onPiece = (piece: string) => void (characters += piece.length);
+    let bytes = 0;
+    const onPiece = (piece: string) => void (bytes += Buffer.byteLength(piece));
     const estimate = (): ModelUsage => ({
       promptTokens: size.tokens,
-      completionTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
+      completionTokens: tokensOfBytes(bytes),
       cacheReadTokens: 0,
       cacheWriteTokens: 0,
     });
@@ -203,7 +201,7 @@ export class Spending {
         completion_tokens: this.#tokens.completion,
         cache_read_tokens: this.#tokens.cacheRead,
         cache_write_tokens: this.#tokens.cacheWrite,
-        context_window: this.#window,
+        context_window: model.window,
         per_turn_token: step ? step.usage.promptTokens + step.usage.completionTokens : 0,
         response_id: step?.id ?? '',
       },

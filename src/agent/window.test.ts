@@ -2,82 +2,89 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 
+import { userMessage } from '../events/build.ts';
+import type { Event } from '../events/event.ts';
 import type { Unit } from './history.ts';
-import { messagesShown, tokensOf, visible } from './window.ts';
+import { cutText, tokensOfText } from './tokens.ts';
+import type { UserMessageEvent } from './told.ts';
+import { cutUnit, historyLimit, tokensOf } from './window.ts';
 
-const said = (n: number, length = 300): Unit => ({ kind: 'said', text: `${n}:`.padEnd(length, 'x') });
-const user = (text: string): Unit => ({
-  kind: 'user',
-  context: null,
-  messages: [
-    {
-      id: 0,
-      timestamp: '',
-      source: 'user',
-      message: text,
-      action: 'message',
-      args: { content: text, file_urls: null, image_urls: null, wait_for_response: false, security_risk: -1 },
-    },
-  ],
-});
-const step = (n: number): Unit => ({
+const span = { first: 0, last: 0 };
+const said = (text: string): Unit => ({ ...span, kind: 'said', text });
+const user = (text: string): Unit => {
+  const event = { id: 0, timestamp: '', ...userMessage(text) } as Event & UserMessageEvent;
+  return { ...span, kind: 'user', context: null, messages: [event] };
+};
+const step = (...results: string[]): Unit => ({
+  ...span,
   kind: 'step',
   text: '',
-  calls: [{ id: 'a', name: `call${n}`, input: {}, result: { text: 'x'.repeat(300), error: false } }],
+  calls: results.map((text, n) => ({
+    id: `${n}`,
+    name: 'call',
+    input: { n },
+    result: { text, error: false },
+  })),
 });
 
-test('what fits is shown whole', () => {
-  const units = [user('do'), step(1), said(2)];
-  assert.deepEqual(visible(units, 1_000), { units, left: 0 });
+test('a text of any language has no more tokens than bytes and not too few', () => {
+  assert.equal(tokensOfText('x'.repeat(300)), 100);
+  assert.equal(tokensOfText('漢'.repeat(300)), 300);
+  assert.equal(tokensOfText(''), 0);
 });
 
-test('the oldest steps drop out first, the first and newest message of the user stay', () => {
-  const units = [user('first'), step(1), user('middle'), step(2), step(3), user('last'), step(4)];
-  const { units: kept, left } = visible(units, 330);
-  assert.equal(left, 3);
-  assert.deepEqual(kept, [units[0], units[2], units[5], units[6]]);
+test('what tools and instructions leave of three quarters of the window is for the history', () => {
+  assert.equal(historyLimit(32_000, 4_000), 20_000);
+  assert.equal(historyLimit(8_000, 6_000), 1_000);
 });
 
-test('a call is never shown without its result', () => {
-  const units = [user('do'), ...Array.from({ length: 30 }, (_, n) => step(n))];
-  const messages = messagesShown(units, 1_000);
-  const roles = messages.map(({ role }) => role);
-  assert.equal(roles[0], 'user');
-  for (let n = 1; n < roles.length; n += 2) assert.deepEqual(roles.slice(n, n + 2), ['assistant', 'tool']);
-  assert.match(JSON.stringify(messages[0]), /\d+ older steps of this conversation are left out/);
-});
-
-const someUnits = fc.array(
-  fc.oneof(
-    fc.integer({ min: 1, max: 2_000 }).map((length) => said(0, length)),
-    fc.constant(null).map(() => step(0)),
-    fc.string().map(user),
-  ),
-  { maxLength: 60 },
-);
-
-test('what is shown fits, unless the newest unit and the user alone do not', () => {
+test('a text that is cut fits, says where and how much, and keeps its beginning and end', () => {
+  const cut = cutText(`begin ${'x'.repeat(9_000)} end`, 100, ': too long');
+  assert.match(cut, /^begin x+\n\[… 8\d\d\d characters left out here: too long …\]\nx+ end$/);
   fc.assert(
-    fc.property(someUnits, fc.integer({ min: 100, max: 5_000 }), (rest, limit) => {
-      const units = [user('begin'), ...rest];
-      const shown = visible(units, limit).units;
-      const total = shown.reduce((sum, unit) => sum + tokensOf(unit), 0);
-      assert.equal(shown[0], units[0]);
-      assert.equal(shown.at(-1), units.at(-1));
-      assert.ok(total <= limit || shown.length <= 3);
-    }),
+    fc.property(
+      fc.string({ unit: 'binary', maxLength: 600 }),
+      fc.integer({ min: 40, max: 200 }),
+      (text, tokens) => {
+        const fitting = cutText(text, tokens);
+        assert.ok(tokensOfText(fitting) <= tokens);
+        if (tokensOfText(text) <= tokens) assert.equal(fitting, text);
+      },
+    ),
   );
 });
 
-test('more units change the beginning of what is shown seldom: each time it shrinks by a good part', () => {
-  const units = [user('do')];
-  let changes = 0;
-  let before = visible(units, 2_000).units;
-  for (let n = 0; n < 200; n += 1) {
-    units.push(step(n));
-    const now = visible(units, 2_000).units;
-    if (now.length !== before.length + 1) changes += 1;
-    before = now;
-  }
-  assert.ok(changes < 40, `${changes} changes`);
+test('a single observation larger than the window is cut, and that is said; what is small beside it stays whole', () => {
+  const unit = step('small', 'x'.repeat(100_000));
+  const cut = cutUnit(unit, 1_000);
+  assert.ok(tokensOf(cut) <= 1_100, String(tokensOf(cut)));
+  assert.ok(cut.kind === 'step');
+  assert.equal(cut.calls[0]?.result?.text, 'small');
+  assert.match(
+    cut.calls[1]?.result?.text ?? '',
+    /characters left out here: the model's window does not hold more/,
+  );
+  assert.equal(unit.kind === 'step' && unit.calls[1]?.result?.text.length, 100_000);
+});
+
+test('what fits is shown as it is', () => {
+  for (const unit of [said('a'), user('b'), step('c', 'd')]) assert.equal(cutUnit(unit, 1_000), unit);
+});
+
+test('messages of the user and arguments of calls are cut too, and arguments stay what they were', () => {
+  const long = 'y'.repeat(50_000);
+  assert.ok(tokensOf(cutUnit(user(long), 500)) <= 510);
+  const write: Unit = {
+    ...span,
+    kind: 'step',
+    text: long,
+    calls: [{ id: '1', name: 'edit', input: { path: 'a', list: [long, 3] }, result: null }],
+  };
+  const cut = cutUnit(write, 800);
+  assert.ok(tokensOf(cut) <= 900, String(tokensOf(cut)));
+  assert.ok(cut.kind === 'step');
+  const [call] = cut.calls;
+  assert.ok(call);
+  const { path, list } = call.input as { path: string; list: unknown[] };
+  assert.deepEqual([path, list[1], typeof list[0]], ['a', 3, 'string']);
 });

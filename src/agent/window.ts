@@ -1,60 +1,16 @@
-import type { ModelMessage } from 'ai';
+import type { Unit } from './history.ts';
+import { cutText, tokensOfText } from './tokens.ts';
 
-import { messagesOf, type Unit } from './history.ts';
-
-/** Tokenizers give three to four characters a token for text and code; the smaller number errs on the safe side. */
-export const CHARACTERS_PER_TOKEN = 3;
+/** An image costs about as much, whatever its provider. */
 const TOKENS_PER_IMAGE = 1_500;
 /** What of a model's window the request may fill; the rest is for the answer and for the error of the estimate. */
 const FILLED = 0.75;
-/** To what part of the limit the view shrinks at once: each time it does, the provider's cache is lost. */
-const SHRUNK = 0.6;
+/** What is left where tools and instructions fill the window. */
+const LEAST = 1_000;
 
 /** How many tokens of history fit, beside what every request has. */
 export function historyLimit(window: number, always: number): number {
-  return Math.max(1_000, Math.floor(window * FILLED) - always);
-}
-
-export function tokensOfText(text: string): number {
-  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-}
-
-/**
- * The units that fit into `limit` tokens. Whole steps drop out, the oldest first; messages of the user only after
- * all steps that can, and the first and the newest never. A pure function of the units, so that a run that takes
- * over sees the same; and what it gives for more units begins alike, until the next time the view shrinks.
- */
-export function visible(units: readonly Unit[], limit: number): { units: Unit[]; left: number } {
-  const costs = units.map(tokensOf);
-  const shown = units.map(() => true);
-  let total = 0;
-  for (const [newest, cost] of costs.entries()) {
-    total += cost;
-    if (total <= limit) continue;
-    const firstUser = units.findIndex(({ kind }) => kind === 'user');
-    const lastUser = units.slice(0, newest + 1).findLastIndex(({ kind }) => kind === 'user');
-    for (const dropUsers of [false, true]) {
-      for (let n = 0; n < newest && total > limit * SHRUNK; n += 1) {
-        const user = units[n]?.kind === 'user';
-        if (!shown[n] || user !== dropUsers || n === firstUser || n === lastUser) continue;
-        shown[n] = false;
-        total -= costs[n] ?? 0;
-      }
-    }
-  }
-  const kept = units.filter((_, n) => shown[n]);
-  return { units: kept, left: units.length - kept.length };
-}
-
-/** The messages of a request. */
-export function messagesShown(units: readonly Unit[], limit: number): ModelMessage[] {
-  const view = visible(units, limit);
-  const first = view.units.findIndex(({ kind }) => kind === 'user');
-  const note =
-    view.left === 0
-      ? null
-      : `(${view.left} older steps of this conversation are left out after this message.)`;
-  return view.units.flatMap((unit, n) => messagesOf(unit, n === first ? note : null));
+  return Math.max(LEAST, Math.floor(window * FILLED) - always);
 }
 
 const known = new WeakMap<Unit, number>();
@@ -81,6 +37,67 @@ function count(unit: Unit): number {
     tokensOfText(name + JSON.stringify(input) + (result?.text ?? '')),
   );
   return tokensOfText(unit.text) + sum(calls);
+}
+
+const WHY = ": the model's window does not hold more of it; look at it in smaller parts";
+
+/** The unit with its longest texts cut so that it has about that many tokens at most. Only what is shown is cut. */
+export function cutUnit(unit: Unit, most: number): Unit {
+  if (tokensOf(unit) <= most) return unit;
+  const share = shareOf(textsOf(unit).map(tokensOfText), most);
+  const cut = (text: string) => cutText(text, share, WHY);
+  switch (unit.kind) {
+    case 'user':
+      return {
+        ...unit,
+        context: unit.context === null ? null : cut(unit.context),
+        messages: unit.messages.map((message) => ({
+          ...message,
+          args: { ...message.args, content: cut(message.args.content) },
+        })),
+      };
+    case 'step':
+      return {
+        ...unit,
+        text: cut(unit.text),
+        calls: unit.calls.map((call) => ({
+          ...call,
+          input: tokensOfText(JSON.stringify(call.input)) > share ? cutStrings(call.input, cut) : call.input,
+          result: call.result && { ...call.result, text: cut(call.result.text) },
+        })),
+      };
+    default:
+      return { ...unit, text: cut(unit.text) };
+  }
+}
+
+function textsOf(unit: Unit): string[] {
+  if (unit.kind === 'user') return [unit.context ?? '', ...unit.messages.map(({ args }) => args.content)];
+  if (unit.kind !== 'step') return [unit.text];
+  return [
+    unit.text,
+    ...unit.calls.flatMap(({ input, result }) => [JSON.stringify(input), result?.text ?? '']),
+  ];
+}
+
+/** How much each may have at most, so that all have `most` together: what short ones leave is for the long ones. */
+function shareOf(sizes: readonly number[], most: number): number {
+  let left = most;
+  const ascending = sizes.toSorted((a, b) => a - b);
+  for (const [n, size] of ascending.entries()) {
+    const share = Math.floor(left / (ascending.length - n));
+    if (size > share) return share;
+    left -= size;
+  }
+  return most;
+}
+
+/** The texts within a call's arguments; their shape stays, or the provider may refuse them. */
+function cutStrings(value: unknown, cut: (text: string) => string): unknown {
+  if (typeof value === 'string') return cut(value);
+  if (Array.isArray(value)) return value.map((entry) => cutStrings(entry, cut));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, cutStrings(entry, cut)]));
 }
 
 function sum(numbers: readonly number[]): number {

@@ -258,9 +258,9 @@ export function isAction<A extends ActionName>(
 }
 
 /** A condensation of ours; one that was imported hides nothing from a run. */
-export function isCondensation(
-  event: NewEvent,
-): event is Extract<NewEvent, { action: 'condensation' }> & { carried: Carried } {
+export type Condensation = Extract<NewEvent, { action: 'condensation' }> & { carried: Carried };
+
+export function isCondensation(event: NewEvent): event is Condensation {
   return isAction(event, 'condensation') && event.carried !== undefined;
 }
 

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { ImageSource } from './images.ts';
 import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
+import { contextWindow } from './price.ts';
 import type { RunModel } from './run-model.ts';
 import { Sight } from './sight.ts';
 import { withoutRefusedUsageOption } from './usage-option.ts';
@@ -15,18 +16,27 @@ export interface ModelSettings {
   apiKey: Secret | null;
 }
 
+/** Tokens of models that the price list does not know; what most of today's have at least. */
+export const USUAL_WINDOW = 128_000;
+
 /**
  * Finds out where a model is and how it is spoken to. Calls nothing: whether the model is there shows at its first
  * call. All calls go through `fetch`.
+ * @param unknownWindow tokens of a model whose window is not known
  * @throws ServiceError invalid_request, when the settings do not say where the model is
  */
-export function resolveModel(settings: ModelSettings, fetch: typeof globalThis.fetch): RunModel {
+export function resolveModel(
+  settings: ModelSettings,
+  fetch: typeof globalThis.fetch,
+  unknownWindow = USUAL_WINDOW,
+): RunModel {
   const { name, apiKey } = settings;
   const route = routeOf(name, settings.baseUrl);
   if (!route) throw new ServiceError('invalid_request', whatToSet(name));
   let model: Promise<LanguageModel> | undefined;
   return {
     name,
+    window: contextWindow(name) ?? unknownWindow,
     key: apiKey,
     images: new ImageSource(fetch),
     sight: new Sight(),

@@ -6,8 +6,10 @@ import type { Secret } from '../secrets/secret.ts';
 
 /** The model a run talks to, resolved from the user's settings by `resolveModel`. */
 export interface RunModel {
-  /** As the user wrote it, for metrics, prices and the context window. */
+  /** As the user wrote it, for metrics and prices. */
   readonly name: string;
+  /** How many tokens it reads and writes in one call. */
+  readonly window: number;
   /** Loads the provider's code when it is first needed: the service starts without any. */
   open(): Promise<LanguageModel>;
   /** To keep it out of what is said about failures. */

@@ -74,6 +74,8 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     language: settings.language,
     maxIterations: settings.maxIterations,
     maxBudget: settings.maxBudget,
+    condenser: settings.condenser,
+    condensation: row.condensation,
     confirmationMode: settings.confirmationMode,
     securityAnalyzer: settings.securityAnalyzer,
     secretDescriptions: Object.fromEntries(

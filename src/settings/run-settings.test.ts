@@ -22,6 +22,7 @@ describe('the settings of a run', () => {
       language: '',
       maxIterations: 500,
       maxBudget: null,
+      condenser: true,
       confirmationMode: false,
       securityAnalyzer: null,
       model: null,

@@ -1,5 +1,5 @@
 import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
-import type { AGENTS, AnalyzerName } from '../contract/settings.ts';
+import { type AGENTS, type AnalyzerName, SETTINGS_DEFAULTS } from '../contract/settings.ts';
 import { providerDestination } from '../git/provider-address.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { Secret } from '../secrets/secret.ts';
@@ -26,6 +26,8 @@ export interface RunSettings {
   maxIterations: number;
   /** US dollars; null for no limit. */
   maxBudget: number | null;
+  /** Whether the model sums up what no longer fits its window. */
+  condenser: boolean;
   /** Whether actions wait for their user; see `src/security/confirmation.ts`. */
   confirmationMode: boolean;
   /** Who rates the actions; null for nobody. */
@@ -69,6 +71,7 @@ export function runSettingsOf(
     language: set.language ?? '',
     maxIterations: set.max_iterations ?? DEFAULT_MAX_ITERATIONS,
     maxBudget: set.max_budget_per_task || null,
+    condenser: set.enable_default_condenser ?? SETTINGS_DEFAULTS.enable_default_condenser,
     confirmationMode: set.confirmation_mode ?? false,
     securityAnalyzer: set.security_analyzer || null,
     model: modelOf(set, secrets['llm_api_key'], open.get('llm_api_key')),

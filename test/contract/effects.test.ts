@@ -17,7 +17,6 @@ const CONTRACT = {
 /** Members that are stored and checked, and whose effect is not built yet. This list only shrinks. */
 const NOT_YET: Readonly<Record<string, readonly string[]>> = {
   Settings: [
-    'enable_default_condenser',
     'enable_solvability_analysis',
     'sandbox_base_container_image',
     'sandbox_runtime_container_image',

@@ -63,6 +63,7 @@ const SETTINGS: RunSettings = {
   language: '',
   maxIterations: 100,
   maxBudget: null,
+  condenser: true,
   confirmationMode: false,
   securityAnalyzer: null,
   model: { name: 'openai/test', baseUrl: null, apiKey: null },
@@ -131,6 +132,7 @@ export async function startConversations(
       submodules: [],
       resolveModel: ({ name }) => ({
         name,
+        window: 128_000,
         key: null,
         images: new ImageSource(fetch),
         sight: new Sight(),

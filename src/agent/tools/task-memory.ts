@@ -1,6 +1,6 @@
-import { type Event, isObservation, type TaskItem } from '../../events/event.ts';
+import { type Event, isCondensation, isObservation, type TaskItem } from '../../events/event.ts';
 
-/** The list as the log's last `plan` left it. */
+/** The list as the log's last `plan` left it; a condensation has it too. */
 export class TaskMemory {
   #tasks: TaskItem[] = [];
 
@@ -11,6 +11,8 @@ export class TaskMemory {
   add(event: Event): void {
     if (isObservation(event, 'task_tracking') && event.extras.command === 'plan') {
       this.#tasks = event.extras.task_list;
+    } else if (isCondensation(event)) {
+      this.#tasks = event.carried.tasks;
     }
   }
 }

@@ -1,11 +1,14 @@
 /** The longest text of one observation, in characters; V0's clients count on it. */
 export const MAX_OBSERVATION = 30_000;
 
-/** Cuts the middle out of a text that is too long, and says so where it was. */
-export function cutMiddle(text: string, max = MAX_OBSERVATION): string {
+/**
+ * Cuts the middle out of a text that is too long, and says so where it was.
+ * @param why follows on the words that say it
+ */
+export function cutMiddle(text: string, max = MAX_OBSERVATION, why = ''): string {
   if (text.length <= max) return text;
-  const notice = (left: number) => `\n[… ${left} characters left out here …]\n`;
-  const room = max - notice(text.length).length;
+  const notice = (left: number) => `\n[… ${left} characters left out here${why} …]\n`;
+  const room = Math.max(0, max - notice(text.length).length);
   const head = wholeCharacters(text, Math.ceil(room / 2));
   const tail = text.length - Math.floor(room / 2);
   const from = isLowSurrogate(text, tail) ? tail + 1 : tail;

@@ -34,7 +34,7 @@ export class FakeModel {
   readonly limits: (number | undefined)[] = [];
   readonly #script: Script;
 
-  constructor(script: Script, name = 'test/scripted') {
+  constructor(script: Script, name = 'test/scripted', window = 128_000) {
     this.#script = script;
     const model = new MockLanguageModelV4({
       doStream: async ({ prompt, abortSignal, maxOutputTokens }) => {
@@ -49,6 +49,7 @@ export class FakeModel {
     this.runModel = {
       name,
       open: async () => model,
+      window,
       key: null,
       images: new ImageSource(() => Promise.reject(new Error('nothing is fetched'))),
       sight: new Sight(),

@@ -36,6 +36,7 @@ export class Stage {
       spent: { cost: row.accumulatedCost, ...row },
       reserved: Object.fromEntries(this.log.reserved),
       sandbox: async () => this.sandbox,
+      condensation: row.condensation,
       notify: (status) => this.statuses.push(status),
       signal: this.abort.signal,
       ...more,

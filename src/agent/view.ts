@@ -1,0 +1,54 @@
+import type { ModelMessage } from 'ai';
+
+import { type History, messagesOf, type Unit } from './history.ts';
+import { tokensOfText } from './tokens.ts';
+import { cutUnit, tokensOf } from './window.ts';
+
+/** What of the limit the first message may have, any other unit, what the user said since, and the summary. */
+export const SHARES = { first: 0.2, unit: 0.4, said: 0.1, summary: 0.1 } as const;
+
+/** How many tokens the history has as it is shown within that limit. */
+export function tokensShown(history: History, limit: number): number {
+  const units = history.units.reduce((sum, unit, n) => sum + shownTokens(unit, n, limit), 0);
+  return units + tokensOfText(noteOf(history) ?? '');
+}
+
+export function shownTokens(unit: Unit, n: number, limit: number): number {
+  return Math.min(tokensOf(unit), mostOf(n, limit));
+}
+
+/** The messages of a request. What is larger than its part of the limit is cut; nothing is left out. */
+export function messagesShown(history: History, limit: number): ModelMessage[] {
+  const note = noteOf(history);
+  const messages = history.units.flatMap((unit, n) =>
+    messagesOf(cutUnit(unit, mostOf(n, limit)), n === 0 && unit.kind === 'user' ? note : null),
+  );
+  const first = history.units[0];
+  if (note === null || first?.kind === 'user') return messages;
+  return [{ role: 'user', content: note }, ...messages];
+}
+
+function mostOf(n: number, limit: number): number {
+  return Math.floor(limit * (n === 0 ? SHARES.first : SHARES.unit));
+}
+
+/** What is told in the place of what is forgotten, with the first message. */
+function noteOf({ carried, summary }: History): string | null {
+  if (!carried) return null;
+  const parts = [`(${carried.steps} older steps of this conversation are left out after this message.)`];
+  if (carried.said.length > 0) {
+    const said = carried.said.map((text) => `<user_message>\n${enclosed(text)}\n</user_message>`).join('\n');
+    parts.push(`What the user wrote in them, the latest of it:\n${said}`);
+  }
+  if (summary !== null) {
+    parts.push(
+      `What you wrote down of them when they were left out. It tells what was, and is no message of the user:\n<summary>\n${enclosed(summary)}\n</summary>`,
+    );
+  }
+  return parts.join('\n\n');
+}
+
+/** A text cannot end the block that it stands in, or begin another. */
+function enclosed(text: string): string {
+  return text.replaceAll(/<(?=\/?(?:user_message|summary)\b)/gi, '&lt;');
+}
