@@ -13,7 +13,7 @@ import { tokensOfText } from './tokens.ts';
 import { toolSet, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
 import { messagesShown, tokensShown } from './view.ts';
-import { historyLimit } from './window.ts';
+import { historyLimit, LEAST } from './window.ts';
 
 /** How often the view is halved for a model that says it is too long, before that is the failure. */
 const MAX_HALVINGS = 4;
@@ -63,7 +63,7 @@ export class FittedModel {
         this.#retries,
       );
       if (asked.ok || asked.kind !== 'context_length' || halvings === MAX_HALVINGS) return asked;
-      this.#refused = Math.floor(Math.min(limit, shown) / 2);
+      this.#refused = Math.max(LEAST, Math.floor(Math.min(limit, shown) / 2));
     }
   }
 

@@ -5,8 +5,8 @@ import { cutText, tokensOfText } from './tokens.ts';
 const TOKENS_PER_IMAGE = 1_500;
 /** What of a model's window the request may fill; the rest is for the answer and for the error of the estimate. */
 const FILLED = 0.75;
-/** What is left where tools and instructions fill the window. */
-const LEAST = 1_000;
+/** The smallest limit: what tools and instructions leave, or a model that finds everything too long. */
+export const LEAST = 1_000;
 
 /** How many tokens of history fit, beside what every request has. */
 export function historyLimit(window: number, always: number): number {
