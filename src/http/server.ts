@@ -186,12 +186,18 @@ function logRequests(server: FastifyInstance): void {
 
 async function sendProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const error = asServiceError(thrown);
-  if (error.status >= 500) request.log.error({ err: error.cause ?? error, code: error.code }, error.message);
+  if (error.status >= 500 && !hasGone(reply, thrown))
+    request.log.error({ err: error.cause ?? error, code: error.code }, error.message);
   await reply
     .code(error.status)
     .headers(headersOf(error))
     .type(PROBLEM_TYPE)
     .send(JSON.stringify(problemOf(error, request.id)));
+}
+
+/** Whoever asked left, and what was done for them was ended for that: nothing broke. */
+function hasGone(reply: FastifyReply, thrown: unknown): boolean {
+  return reply.raw.destroyed && thrown instanceof Error && thrown.name === 'AbortError';
 }
 
 /** For bytes that are no HTTP request: there is no reply object yet. */
