@@ -85,8 +85,8 @@ export class UserRepositories {
   ): Promise<Found<Listed<RepositoryView>>> {
     const { query: text, per_page: perPage = 5, sort = 'stars', order = 'desc' } = query;
     return await this.#keptOr(by, ['search', query], query.selected_provider, async (accounts) => {
-      const { value, failures } = await askAll(accounts, async (git, { base }) => {
-        const name = nameInAddress(text, base);
+      const { value, failures } = await askAll(accounts, async (git, { provider, base }) => {
+        const name = nameInAddress(text, provider, base);
         if (name === undefined)
           return await git.searchRepositories({ query: text, page: 1, perPage, sort, order }, signal);
         const found = name === null ? null : await git.repository(name, signal);

@@ -5,6 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { selfSigned } from '../support/certificate.ts';
+import { startAzureDevops } from '../support/git-providers/azure-devops.ts';
 import { startBitbucket } from '../support/git-providers/bitbucket.ts';
 import { startForgejo } from '../support/git-providers/forgejo.ts';
 import { githubLimit, startGithub } from '../support/git-providers/github.ts';
@@ -13,15 +14,30 @@ import type { ProviderServer } from '../support/git-providers/server.ts';
 import { ISSUE, PULL_REQUEST, TOKENS } from '../support/git-providers/world.ts';
 import { type Parley, type Reply, startParley } from '../support/parley.ts';
 
-/** Each provider, what a user gives as the path of its host, and whether it has issues. */
+/** Each provider, and what a user gives as the path of its host. */
 const PROVIDERS = {
-  github: { start: startGithub, path: '', issues: true },
-  gitlab: { start: startGitlab, path: '/forge', issues: true },
-  bitbucket: { start: startBitbucket, path: '', issues: false },
-  forgejo: { start: startForgejo, path: '/code', issues: true },
+  github: { start: startGithub, path: '' },
+  gitlab: { start: startGitlab, path: '/forge' },
+  bitbucket: { start: startBitbucket, path: '' },
+  azure_devops: { start: startAzureDevops, path: '/contoso' },
+  forgejo: { start: startForgejo, path: '/code' },
 } as const;
 type Name = keyof typeof PROVIDERS;
 const NAMES = Object.keys(PROVIDERS) as Name[];
+
+/** The whole name of a repository, and the address of its page below the host. */
+const fullName = (provider: Name, name: string): string =>
+  provider === 'azure_devops' ? `contoso/${name}` : name;
+const pageOf = (provider: Name, name: string): string =>
+  provider === 'azure_devops' ? name.replace('/', '/_git/') : name;
+/** Bitbucket has no issues; a work item of Azure's belongs to a project. */
+const ASSIGNED: Readonly<Record<Name, string | null>> = {
+  github: 'acme/app',
+  gitlab: 'acme/app',
+  bitbucket: null,
+  azure_devops: 'contoso/ann/notes',
+  forgejo: 'acme/app',
+};
 
 interface Row {
   git_provider: Name;
@@ -75,7 +91,11 @@ describe('git providers, for the user', () => {
         own.map(({ full_name }) => full_name),
         name,
       );
-      assert.deepEqual(found, ['acme/app', 'acme/hidden', 'ann/notes'], name);
+      assert.deepEqual(
+        found,
+        ['acme/app', 'acme/hidden', 'ann/notes'].map((one) => fullName(name, one)),
+        name,
+      );
     }
     const [owner] = (await ok('installations?provider=github')) as string[];
     const theirs = await ok(`repositories?selected_provider=github&installation_id=${owner}`);
@@ -104,22 +124,24 @@ describe('git providers, for the user', () => {
       ).map(({ git_provider, full_name }) => `${git_provider} ${full_name}`);
     assert.deepEqual(
       await names('hidden'),
-      NAMES.map((name) => `${name} acme/hidden`),
+      NAMES.map((name) => `${name} ${fullName(name, 'acme/hidden')}`),
     );
     for (const name of NAMES) {
-      assert.deepEqual(await names(`${hostOf(name)}/acme/app.git`), [`${name} acme/app`]);
+      assert.deepEqual(await names(`${hostOf(name)}/${pageOf(name, 'acme/app')}`), [
+        `${name} ${fullName(name, 'acme/app')}`,
+      ]);
     }
   });
 
   it('list branches as a list, or in pages when asked to, and find them', async () => {
     for (const name of NAMES) {
-      const of = `repository=acme/app&selected_provider=${name}`;
+      const of = `repository=${fullName(name, 'acme/app')}&selected_provider=${name}`;
       const all = (await ok(`repository/branches?${of}`)) as { name: string; protected: boolean }[];
       const branches = ['feature/login', 'fix/crash', 'main'];
       assert.deepEqual(all.map((branch) => branch.name).toSorted(), branches, name);
-      // Bitbucket's list does not say.
+      // Bitbucket's and Azure's lists do not say.
       const main = all.find((branch) => branch.name === 'main');
-      assert.equal(main?.protected, name !== 'bitbucket', name);
+      assert.equal(main?.protected, !['bitbucket', 'azure_devops'].includes(name), name);
       const page = (await ok(`repository/branches?${of}&page=2&per_page=2`)) as Record<string, unknown>;
       assert.deepEqual(
         [page['has_next_page'], page['current_page'], page['per_page'], (page['branches'] as []).length],
@@ -155,13 +177,17 @@ describe('git providers, for the user', () => {
 
   it('suggest tasks, of all of them; each begins a conversation', async () => {
     const tasks = (await ok('suggested-tasks')) as (Row & { task_type: string })[];
-    assert.deepEqual(
-      tasks,
-      NAMES.flatMap((git_provider) => [
-        task(git_provider, 'MERGE_CONFLICTS', PULL_REQUEST),
-        ...(PROVIDERS[git_provider].issues ? [task(git_provider, 'OPEN_ISSUE', ISSUE)] : []),
-      ]),
-    );
+    const expected = NAMES.flatMap((git_provider) => {
+      const conflicts = task(
+        git_provider,
+        'MERGE_CONFLICTS',
+        fullName(git_provider, 'acme/app'),
+        PULL_REQUEST,
+      );
+      const assigned = ASSIGNED[git_provider];
+      return assigned === null ? [conflicts] : [conflicts, task(git_provider, 'OPEN_ISSUE', assigned, ISSUE)];
+    });
+    assert.deepEqual(tasks, expected);
     for (const [n, suggested_task] of tasks.entries()) {
       const conversation_id = `task-${n}`;
       await parley.ok('POST', '/api/conversations', { conversation_id, suggested_task });
@@ -170,7 +196,7 @@ describe('git providers, for the user', () => {
       await parley.ok('DELETE', `/api/conversations/${conversation_id}`);
       assert.match(
         JSON.stringify(events),
-        /You are working on (Pull|Merge) Request|You are working on issue #3/,
+        /You are working on (Pull|Merge) Request|You are working on (issue|work item) #3/,
       );
     }
   });
@@ -194,7 +220,7 @@ describe('git providers, for the user', () => {
       assert.equal(reply.status, 200, path);
       assert.deepEqual(
         new Set((reply.body as Row[]).map(({ git_provider }) => git_provider)),
-        new Set(['bitbucket', 'forgejo']),
+        new Set(['bitbucket', 'azure_devops', 'forgejo']),
       );
       const [github, gitlab] = failuresIn(reply);
       assert.deepEqual([github?.['provider'], github?.['code']], ['github', 'provider_token_refused']);
@@ -271,6 +297,11 @@ describe('git providers, for the user', () => {
   });
 });
 
-function task(git_provider: Name, task_type: string, { number, title }: { number: number; title: string }) {
-  return { git_provider, task_type, repo: 'acme/app', issue_number: number, title };
+function task(
+  git_provider: Name,
+  task_type: string,
+  repo: string,
+  { number, title }: { number: number; title: string },
+) {
+  return { git_provider, task_type, repo, issue_number: number, title };
 }
