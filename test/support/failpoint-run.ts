@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,8 +19,10 @@ export interface Ground {
 
 /** What one scripted run left, with the service stopped and its data directory still there. */
 export interface Left {
-  /** How often the failpoint was met. */
+  /** How often the service ended and was started again. */
   kills: number;
+  /** Whether the run came to its failpoint. */
+  met: boolean;
   /** The tables that each write of the preloaded processes changed, in their order. */
   writes: string[];
   view: View;
@@ -35,19 +38,30 @@ export interface Left {
 }
 
 const PRELOAD = fileURLToPath(new URL('failpoint.ts', import.meta.url));
+const CLOCK = fileURLToPath(new URL('failpoint-clock.ts', import.meta.url));
 const PATIENCE_MS = 60_000;
 export const FIRST = 'Do the work, then push.';
 export const SECOND = 'And mind the tests.';
 
+/** What happens in a run. */
+export interface Failpoint {
+  /** See failpoint.ts. */
+  at: string;
+  /** In each process, not in the first alone. */
+  each: boolean;
+  /** Milliseconds that the clock of the second process is off. */
+  clockOff: number;
+}
+
 /**
- * The scripted run of one conversation: settings, token, creation, a message in the middle, to the end. The first
- * process dies at `failpoint` (none: it lives), and then `each` one or only that. What failed because nobody answered is sent again,
- * as a client does that wants an answer. `look` sees what is left before it is removed.
+ * The scripted run of one conversation: settings, token, creation, a message in the middle, to the end, with what
+ * `failpoint` says (null: nothing) on the way. What failed because nobody answered, or nothing could be stored, is
+ * sent again, as a client does that wants an answer. `look` sees what is left before it is removed.
  */
 export async function scriptedRun(
   { forge, model }: Ground,
   name: string,
-  failpoint: { at: string; each: boolean } | null,
+  failpoint: Failpoint | null,
   look: (left: Left) => Promise<void>,
 ): Promise<void> {
   const notes = await mkdtemp(join(tmpdir(), 'parley-failpoint-'));
@@ -60,7 +74,9 @@ export async function scriptedRun(
   };
   const startAgain = async (): Promise<void> => {
     kills += 1;
-    await (failpoint?.each === true ? parley.start(preloaded).catch(unlessDead) : parley.start());
+    if (failpoint?.each === true) return await parley.start(preloaded).catch(unlessDead);
+    const env = { CLOCK_OFF_MS: String(failpoint?.clockOff ?? 0) };
+    await parley.start({ node: ['--import', CLOCK], env });
   };
   const unlessDead = (error: unknown): void => {
     if (failpoint === null || parley.running) throw error;
@@ -70,7 +86,8 @@ export async function scriptedRun(
   async function ask(method: string, path: string, body?: unknown): Promise<Reply> {
     for (const deadline = Date.now() + PATIENCE_MS; ;) {
       try {
-        if (parley.running) return await parley.request(method, path, body);
+        const reply = parley.running ? await parley.request(method, path, body) : null;
+        if (reply && (reply.status !== 503 || Date.now() > deadline)) return reply;
       } catch (error) {
         if (Date.now() > deadline) throw error;
       }
@@ -132,6 +149,7 @@ export async function scriptedRun(
     await look({
       ...left,
       kills,
+      met: existsSync(`${trace}.met`),
       writes: (await readFile(trace, 'utf8')).trimEnd().split('\n'),
       ...stored(parley.dataDir, name),
       ran: await readFile(join(parley.dataDir, 'workspaces/1/workspace/ran'), 'utf8'),
