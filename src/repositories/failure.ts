@@ -51,8 +51,9 @@ function codeOf({ kind }: ProviderFailure, missing: Missing | null): ErrorCode {
 }
 
 /**
- * The error of a request that no provider answered. Of several failures it is the one that a person can do most
- * about: a repository that one provider does not have may lie at another, which could not be asked.
+ * The error of a request that no provider answered. Of several failures it is the one that may pass soonest: a
+ * repository that one provider does not have may lie at another, which could not be asked. Pages of V0 take 401 for
+ * the end of all tokens and remove them, so it is said only when no token may still be good.
  */
 export function failureError(failures: readonly Failure[]): ServiceError {
   const [first, ...others] = failures.toSorted((a, b) => WEIGHT.indexOf(a.code) - WEIGHT.indexOf(b.code));
@@ -71,11 +72,11 @@ export function failureError(failures: readonly Failure[]): ServiceError {
 }
 
 const WEIGHT: readonly ErrorCode[] = [
-  'provider_token_refused',
-  'provider_forbidden',
   'provider_rate_limited',
   'provider_unavailable',
   'file_too_large',
+  'provider_forbidden',
+  'provider_token_refused',
   'git_token_required',
   'repository_not_found',
   'file_not_found',

@@ -99,7 +99,18 @@ describe('a failure of all providers', () => {
     assert.ok(retryAfter > 0 && retryAfter <= 90);
   });
 
-  it('names every one of them, and speaks of the one that a person can do most about', async () => {
+  it('is 401 only when no token may still be good: pages of V0 then remove all', async () => {
+    const statusOf = async (...kinds: Parameters<typeof failed>[0][]) => {
+      const [github, gitlab] = kinds.map((kind) => ({ whoAmI: failed(kind) }));
+      const { service } = serviceOf({ ...(github && { github }), ...(gitlab && { gitlab }) });
+      return (await errorOf(service.whoAmI(ann, never))).status;
+    };
+    assert.equal(await statusOf('refused', 'expired'), 401);
+    assert.equal(await statusOf('refused', 'unavailable'), 424);
+    assert.equal(await statusOf('certificate', 'expired'), 424);
+  });
+
+  it('names every one of them, and speaks of the one that may pass soonest', async () => {
     const { service } = serviceOf({
       github: { branches: failed('not_found', 'no such repository') },
       gitlab: { branches: failed('refused', 'store another token') },
