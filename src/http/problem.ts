@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode, type MemberError, ServiceError } from '../errors.ts';
+import { ConversationGone } from '../events/log.ts';
 
 /** The body of every error: RFC 9457, with `code` to branch on and `message` for clients written for V0. */
 export interface Problem {
@@ -54,6 +55,10 @@ const FRAMEWORK: Readonly<Record<string, [code: ErrorCode, detail: string]>> = {
 /** Any thrown value as an error of the table. What nobody expected says nothing of its inside. */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
+  // Between finding it and writing to it another request removed it.
+  if (error instanceof ConversationGone) {
+    return new ServiceError('conversation_not_found', 'The conversation has been removed.', { cause: error });
+  }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = Object.hasOwn(FRAMEWORK, code) ? FRAMEWORK[code] : undefined;
   if (known) return new ServiceError(known[0], known[1], { cause: error });
