@@ -212,5 +212,5 @@ export function connectionFailure({ name }: ApiPlace, host: string, error: unkno
 }
 
 function unreachable(what: string): string {
-  return `${what}: check the host that is stored with the token, and that it is up`;
+  return `${what}: check the host that is stored with the token, and that it is up.`;
 }

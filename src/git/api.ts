@@ -8,6 +8,8 @@ import type { ApiPath } from './api-path.ts';
 export const DEADLINE_MS = 10_000;
 /** A page of 100 repositories is about 700 KB at GitHub. */
 const ANSWER_BYTES = 4 * 1024 * 1024;
+/** Characters of a token from which on no other text looks like it. */
+const HIDDEN_FROM = 8;
 
 /** One provider at one host, with one token or none. */
 export interface ApiPlace {
@@ -32,14 +34,16 @@ export interface Reply {
 }
 
 export interface Question<T> {
-  method?: 'GET' | 'POST' | 'PATCH' | 'PUT';
+  method?: 'GET' | 'POST';
   query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
   body?: unknown;
   shape: z.ZodType<T>;
   /** What is asked for, as it stands in a sentence: "the repository acme/app". */
   what: string;
-  contentType?: string;
+  /** Of a POST that changes nothing. */
+  isSearch?: boolean;
 }
+type Sent = Omit<Question<unknown>, 'shape'>;
 
 export interface Told<T> {
   value: T;
@@ -85,12 +89,12 @@ export class Api {
   }
 
   /** The answer as it stands: a file. */
-  async text(path: ApiPath, question: Omit<Question<unknown>, 'shape'>): Promise<Answer<string>> {
+  async text(path: ApiPath, question: Sent): Promise<Answer<string>> {
     const sent = await this.#send(path, question);
     return sent.kind === 'ok' ? { kind: 'ok', value: sent.value.text } : sent;
   }
 
-  async #send(path: ApiPath, question: Omit<Question<unknown>, 'shape'>): Promise<Answer<Reply>> {
+  async #send(path: ApiPath, question: Sent): Promise<Answer<Reply>> {
     this.#caller.throwIfAborted();
     const { place } = this;
     const url = path === null ? null : addressOf(place.root, path, question.query ?? {});
@@ -98,24 +102,29 @@ export class Api {
     try {
       const response = await this.#fetch(url, this.#init(question));
       const { status, headers } = response;
-      const text = await boundedText(response);
+      const text = this.#withoutToken(await boundedText(response));
       const failure = statusFailure(place, { status, headers, text: text ?? '' }, question.what);
-      if (failure) return { ...failure, message: this.#hideToken(failure.message) };
+      if (failure?.kind === 'unavailable') return this.#perhapsDone(failure, question);
+      if (failure) return failure;
       if (text === null) return failureOf(place, 'too_large', question.what);
       return { kind: 'ok', value: { status, headers, text } };
     } catch (error) {
       this.#caller.throwIfAborted();
-      if (!this.#deadline.aborted) return connectionFailure(place, url.host, error);
-      const message = `${url.host} did not answer within ${this.#seconds} s: try again later`;
-      return { kind: 'unavailable', message };
+      if (!this.#deadline.aborted) {
+        return this.#perhapsDone(connectionFailure(place, url.host, error), question);
+      }
+      const message = `${url.host} did not answer within ${this.#seconds} s: try again later.`;
+      return this.#perhapsDone({ kind: 'unavailable', message }, question);
     }
   }
 
-  #init({
-    method = 'GET',
-    body,
-    contentType = 'application/json',
-  }: Omit<Question<unknown>, 'shape'>): RequestInit {
+  /** Nobody knows what became of a request that got no answer: whoever writes has to look. */
+  #perhapsDone(failure: ProviderFailure, { method = 'GET', isSearch }: Sent): ProviderFailure {
+    if (method === 'GET' || isSearch === true || failure.kind !== 'unavailable') return failure;
+    return { ...failure, message: `${failure.message} It may have been done all the same: look first.` };
+  }
+
+  #init({ method = 'GET', body }: Sent): RequestInit {
     const { accept = 'application/json', authorization, headers } = this.place;
     return {
       method,
@@ -124,7 +133,7 @@ export class Api {
         accept,
         'user-agent': 'parley',
         ...(authorization && { authorization: authorization.unwrap() }),
-        ...(body !== undefined && { 'content-type': contentType }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       redirect: 'manual',
@@ -132,14 +141,14 @@ export class Api {
     };
   }
 
-  /** A host may answer with what it was sent. */
-  #hideToken(message: string): string {
-    const { token, authorization } = this.place;
-    const sent = [authorization?.unwrap(), authorization?.unwrap().split(' ')[1], token?.unwrap()];
-    let shown = message;
-    // A token may have a user name before it.
-    for (const secret of [...sent, token?.unwrap().split(':')[1]]) {
-      if (secret) shown = shown.replaceAll(secret, HIDDEN);
+  /** A host may answer with what it was sent, alone or in what it says. */
+  #withoutToken(text: string | null): string | null {
+    const authorization = this.place.authorization?.unwrap();
+    const token = this.place.token?.unwrap();
+    let shown = text;
+    // What comes after the scheme, and after a user name.
+    for (const secret of [authorization?.split(' ')[1], token, token?.split(':')[1]]) {
+      if (secret && secret.length >= HIDDEN_FROM) shown = shown?.replaceAll(secret, HIDDEN) ?? null;
     }
     return shown;
   }

@@ -258,7 +258,10 @@ export interface GitProvider {
   /** @param ref a branch or a commit */
   checks(repository: string, ref: string, signal: AbortSignal): Promise<Answer<Checks>>;
 
-  /** Open pull requests of the token's owner in all repositories: those touched last, at most 50. */
+  /**
+   * Open pull requests of the token's owner in all repositories: those touched last, at most 50; 20 where each has to be
+   * asked about.
+   */
   ownPullRequests(signal: AbortSignal): Promise<Answer<OwnPullRequest[]>>;
 
   /** Open issues assigned to the token's owner in all repositories: those touched last, at most 50. */

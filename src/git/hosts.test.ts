@@ -50,6 +50,14 @@ describe('the credential', () => {
     assert.deepEqual([credential?.username, credential?.token.unwrap()], ['ann', 'app:pass']);
   });
 
+  it('of enterprise_sso is for the host it was stored for', () => {
+    const { base, credential } = front('enterprise_sso', 'acme/app', {
+      host: 'https://sso.example:8443/git',
+    });
+    assert.equal(base, 'https://sso.example:8443/git');
+    assert.deepEqual([credential?.username, credential?.token.unwrap()], ['oauth2', 'secret-token']);
+  });
+
   it('is not there without a token', () => {
     assert.equal(front('github', 'acme/app', { token: '' }).credential, null);
   });

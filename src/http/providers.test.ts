@@ -108,7 +108,11 @@ describe('/api/add-git-providers', () => {
     });
     assert.equal(status, 200);
     assert.deepEqual(reply.providers, {
-      github: { status: 'unverified', reason: "away.example can't be reached" },
+      github: {
+        status: 'unverified',
+        reason:
+          "away.example can't be reached: check the host that is stored with the token, and that it is up.",
+      },
       enterprise_sso: { status: 'unverified', reason: 'enterprise_sso has no check' },
     });
     assert.deepEqual(await tokens(), ['github away.example bad', 'enterprise_sso  any']);

@@ -3,7 +3,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { selfSigned } from '../support/certificate.ts';
 import { type Given, startProviderServer } from '../support/git-providers/server.ts';
-import { TOKENS } from '../support/git-providers/world.ts';
+import { PULL_REQUEST, TOKENS } from '../support/git-providers/world.ts';
 import { type Fact, never, questionsOf } from './git-provider-under.ts';
 
 /** What comes of a provider that fails, lies, or is not there. */
@@ -55,6 +55,10 @@ export const troubleFacts: Readonly<Record<string, Fact>> = {
     for (const ask of questionsOf(under.dialect)) {
       const answer = await ask(under.ask(), under.name('acme/app'));
       if (answer.kind !== 'ok') assert.ok(!answer.message.includes(TOKENS.good), answer.message);
+    }
+    under.server.answerAll({ status: 403, body: { message: TOKENS.good, scope: `api ${TOKENS.good}` } });
+    for (const ask of questionsOf(under.dialect)) {
+      assert.ok(!JSON.stringify(await ask(under.ask(), under.name('acme/app'))).includes(TOKENS.good));
     }
   },
 
@@ -129,6 +133,14 @@ export const troubleFacts: Readonly<Record<string, Fact>> = {
     const late = await whoAt(under.server.url, 50);
     assert.ok(late.kind === 'unavailable');
     assert.match(late.message, /did not answer within/);
+
+    const of = under.ask(TOKENS.good, { deadlineMs: 50 });
+    const lost = await of.addPullRequestComment(under.name('acme/app'), PULL_REQUEST.number, 'Done', never);
+    assert.ok(lost.kind === 'unavailable');
+    assert.match(lost.message, /may have been done/);
+    const unread = await of.pullRequest(under.name('acme/app'), PULL_REQUEST.number, never);
+    assert.ok(unread.kind === 'unavailable');
+    assert.doesNotMatch(unread.message, /may have been done/);
 
     const https = createHttpsServer(selfSigned(['localhost']), (_request, response) => response.end('{}'));
     await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));

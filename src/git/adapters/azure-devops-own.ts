@@ -152,6 +152,7 @@ export async function assignedIssues(api: Api, organisation: string): Promise<An
   const what = 'your work items';
   const found = await api.ask('/_apis/wit/wiql', {
     method: 'POST',
+    isSearch: true,
     query: { ...VERSION, $top: 50 },
     body: { query: ASSIGNED },
     shape: shapes.foundWorkItems,

@@ -129,7 +129,9 @@ async function standing(
     repository,
     number: request.number,
     title: request.title,
-    hasConflicts: conflicts.value?.items.some(({ status }) => /conflict/.test(status)) ?? false,
+    hasConflicts:
+      conflicts.value?.items.some(({ status }) => /conflict|local deleted|remote deleted/.test(status)) ??
+      false,
     hasFailingChecks: overallState(checks.value ?? []) === 'failure',
     hasUnresolvedComments:
       openTasks > 0 ||

@@ -24,6 +24,7 @@ export async function askGraph<T>(
   const errors = z.array(z.object({ type: z.string().optional() })).min(1);
   const asked = await api.ask('/graphql', {
     method: 'POST',
+    isSearch: true,
     body: { query, variables },
     shape: z.union([
       z.object({ data: shape, errors: errors.optional() }),

@@ -159,6 +159,7 @@ export function gitlab({ base, token, fetch, deadlineMs }: ProviderAccess): GitP
         mapAnswer(
           await api.ask('/graphql', {
             method: 'POST',
+            isSearch: true,
             body: { query: OWN_MERGE_REQUESTS },
             shape: shapes.ownMergeRequests,
             what: 'your merge requests',
