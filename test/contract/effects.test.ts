@@ -33,8 +33,9 @@ interface Row {
   shown: string;
 }
 
+const text = readFileSync(join(DOCS, 'effects.md'), 'utf8');
 const sections = new Map(
-  readFileSync(join(DOCS, 'effects.md'), 'utf8')
+  text
     .split(/^## /m)
     .slice(1)
     .map((section) => [section.split('\n', 1)[0] ?? '', rowsOf(section)]),
@@ -86,6 +87,10 @@ describe('the table of effects', () => {
         for (const { path, name } of tests) assert.ok(isTestIn(path, name), `${member}: ${path}: ${name}`);
       }
     }
+  });
+
+  it('names tests that are there, wherever it names some', () => {
+    for (const { path, name } of testsIn(text)) assert.ok(isTestIn(path, name), `${path}: ${name}`);
   });
 
   it('tells tests that are there from others', () => {

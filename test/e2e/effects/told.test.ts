@@ -43,6 +43,16 @@ describe('the model', () => {
     return request;
   };
 
+  it('is asked what the first message says, as soon as the conversation is created', async () => {
+    await parley.ok('POST', '/api/conversations', {
+      conversation_id: 'first',
+      initial_user_msg: 'Count to 7.',
+    });
+    await waits('first');
+    const { content } = last().body.messages.at(-1) ?? {};
+    assert.match(JSON.stringify(content), /Count to 7\./);
+  });
+
   it('is told the language to answer in, from the next run on', async () => {
     await parley.ok('PATCH', '/api/settings', { language: 'de' });
     await parley.ok('POST', '/api/conversations', { conversation_id: 'de', initial_user_msg: 'Hello.' });
