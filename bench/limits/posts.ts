@@ -25,7 +25,7 @@ const { values } = parseArgs({ options: { port: { type: 'string' }, data: { type
 const SEALED = 'x'.repeat(1_700);
 
 const database = new DatabaseSync(join(values.data ?? '.', 'limit.db'));
-database.exec('pragma journal_mode = wal; pragma synchronous = full;');
+database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000;');
 database.exec('create table settings (user text primary key, document text not null, sealed text not null)');
 database.exec(`
   create table conversations (

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Parley, startParley } from '../../test/support/parley.ts';
 import { heldTo, type Row, type Share, type Subject } from '../row.ts';
+import { COMPILED } from '../support/compiled.ts';
 import { Inspector, startInspected } from '../support/inspector.ts';
 import { gapsOf, startModel, useModel } from '../support/model.ts';
 import { descendants, proportionalBytes, residentBytes } from '../support/processes.ts';
@@ -26,8 +27,9 @@ export const memory: Subject = {
 
 async function idleServer(share: Share): Promise<Row> {
   const runs: number[] = [];
+  await (await startParley(COMPILED)).close();
   for (let n = 0; n < 3; n += 1) {
-    await using app = await startParley();
+    await using app = await startParley(COMPILED);
     await sleep(3_000);
     runs.push(await residentBytes(app.pid));
   }
