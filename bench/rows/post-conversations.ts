@@ -8,7 +8,7 @@ import { Neighbour } from '../support/neighbour.ts';
 import { ONE_PLACE, occupy } from '../support/occupied.ts';
 
 /** So many that none has a thousand conversations waiting, which is where the service says no. */
-const USERS = 160;
+const USERS = 400;
 
 /** POST of new conversations. Only the request is measured: the only place to run is taken, and all others wait. */
 export const postConversations: Subject = {
