@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../errors.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../sandbox/sandbox.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 
 /** What a run wants of its sandbox; the rest of the specification follows from the conversation's number. */
 export type SandboxWish = Omit<SandboxSpec, 'key' | 'workspace' | 'home' | 'drafts'>;
@@ -163,18 +164,6 @@ export class Sandboxes {
       .filter(([key]) => !this.#users.has(key))
       .toSorted(([, a], [, b]) => a.lastUsed - b.lastUsed);
     if (oldest) await this.close(oldest[0]);
-  }
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 
