@@ -27,6 +27,7 @@ import { gitRoutes } from './http/git.ts';
 import { healthRoutes } from './http/health.ts';
 import { loginRoutes } from './http/login.ts';
 import { loginPage } from './http/login-page.ts';
+import { mcpRoutes } from './http/mcp.ts';
 import { optionsRoutes } from './http/options.ts';
 import { providersRoutes } from './http/providers.ts';
 import { rememberRoutes } from './http/remember.ts';
@@ -46,6 +47,8 @@ import { Metrics } from './observe/metrics.ts';
 import { UserRepositories } from './repositories/user-repositories.ts';
 import { Driver } from './runs/driver.ts';
 import { measuredAgent, measuredProvider, measuredStretch } from './runs/measured.ts';
+import { McpServers } from './runs/mcp-servers.ts';
+import { mcpStatus } from './runs/mcp-view.ts';
 import { notePushes } from './runs/noted-pushes.ts';
 import { InProcessQueue } from './runs/queue.ts';
 import { Retention } from './runs/retention.ts';
@@ -77,6 +80,9 @@ const LEFT_BEHIND_MS = 60_000;
 /** Milliseconds between two looks for conversations that are old enough to be removed, and of a day. */
 const RETENTION_MS = 15 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
+
+/** For MCP servers: a call may take an hour, and a stream of events may be silent for as long as it likes. */
+const PATIENT_FETCH = { headersTimeoutMs: 3_660_000, bodyTimeoutMs: 0 };
 
 /** What stands in the place of the world around the service, where a test says so. */
 export interface World {
@@ -165,6 +171,15 @@ export async function build(
     most: 2 * config.maxRunning.inAll,
   });
   await sandboxes.removeDrafts();
+  const fetchForMcp = (world.fetch ?? guardedFetch)(policy, PATIENT_FETCH);
+  const mcp = new McpServers({
+    fetch: fetchForMcp,
+    timeouts: {
+      connectMs: config.mcp.connectSeconds * 1000,
+      callMs: config.mcp.callSeconds * 1000,
+    },
+    notify: (conversation, status) => subscriptions.notify(conversation, status),
+  });
   const driver = new Driver({
     read,
     transact,
@@ -185,6 +200,7 @@ export async function build(
         runAgent: measuredAgent(runAgent, metrics),
         redactor: redactorOf,
         ran: (userId, facts) => analytics.runEnded(userId, facts),
+        mcp,
         notify: (conversation, status) => subscriptions.notify(conversation, status),
         timeouts: {
           modelMs: config.timeouts.modelSeconds * 1000,
@@ -208,12 +224,15 @@ export async function build(
     drivers: {
       offer: (hint) => queue.offer(hint),
       interrupt: (key, generation) => driver.interrupt(key, generation),
-      release: (key) => sandboxes.close(key),
+      release: async (key) => {
+        await mcp.close(key);
+        await sandboxes.close(key);
+      },
       discard: (key) => sandboxes.discard(key),
     },
     opening: openingEvents,
     admitWork: () => freeSpace.admit(),
-    redactor: redactorFor,
+    redactor: async (userId, own) => redactorOf(await settings.snapshot(userId), own),
   });
 
   metrics.watch({
@@ -266,6 +285,18 @@ export async function build(
     microagentRoutes(repositories),
     optionsRoutes(async () => (await import('./model/price.ts')).listModels()),
     conversationRoutes(conversations),
+    mcpRoutes(conversations, (conversation) =>
+      mcpStatus(
+        {
+          read,
+          vault,
+          snapshot: (userId) => settings.snapshot(userId),
+          redactor: redactorOf,
+          servers: mcp,
+        },
+        conversation,
+      ),
+    ),
     fileRoutes(files, conversations),
     rememberRoutes(conversations),
     feedbackRoutes((...given) => keepFeedback(transact, ...given)),
@@ -339,12 +370,14 @@ export async function build(
       const closed = server.close();
       await driver.close();
       await queue.close();
+      await mcp.closeAll();
       await sandboxes.closeAll();
       await provider.close();
       await closed;
       await auth.close();
       await analytics.close();
       await fetch.close();
+      await fetchForMcp.close();
       await fetchForOperator.close();
       await storage.close();
       lock.release();
@@ -380,9 +413,10 @@ function openSandboxes(
   });
 }
 
-function redactorOf(settings: RunSettings): (text: string) => string {
+/** @param own secrets that one conversation brought along */
+function redactorOf(settings: RunSettings, own: readonly Secret[] = []): (text: string) => string {
   const tokens = settings.tokens.map(({ token }) => token);
-  const redactor = new Redactor(settings.liveSecrets, tokens);
+  const redactor = new Redactor([...settings.liveSecrets, ...own], tokens);
   return (text) => redactor.redact(text);
 }
 

@@ -49,6 +49,8 @@ export interface Config {
   readonly timeouts: { readonly modelSeconds: number; readonly runSeconds: number };
   /** Tokens that a model whose window is not known reads and writes in one call. */
   readonly modelWindow: number;
+  /** Of an MCP server: until it is connected, and until a call is answered. */
+  readonly mcp: { readonly connectSeconds: number; readonly callSeconds: number };
   readonly corsOrigins: readonly string[];
   /** The origin it is reached by, when a proxy stands before it. */
   readonly publicUrl: string | null;
@@ -227,6 +229,8 @@ export const VARIABLES = z.object({
   PARLEY_MODEL_WINDOW_TOKENS: variable(integer(4_096, 100_000_000), '128000'),
   PARLEY_MODEL_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '1800'),
   PARLEY_RUN_TIMEOUT_SECONDS: variable(integer(1, MAX_TIMER_SECONDS), '86400'),
+  PARLEY_MCP_CONNECT_SECONDS: variable(integer(1, 3_600), '60'),
+  PARLEY_MCP_CALL_SECONDS: variable(integer(1, 3_600), '120'),
   PERMITTED_CORS_ORIGINS: variable(list('origins (https://page.example)', isOrigin), ''),
   PARLEY_PUBLIC_URL: optional(
     z
@@ -355,6 +359,10 @@ function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Con
     timeouts: Object.freeze({
       modelSeconds: values.PARLEY_MODEL_TIMEOUT_SECONDS,
       runSeconds: values.PARLEY_RUN_TIMEOUT_SECONDS,
+    }),
+    mcp: Object.freeze({
+      connectSeconds: values.PARLEY_MCP_CONNECT_SECONDS,
+      callSeconds: values.PARLEY_MCP_CALL_SECONDS,
     }),
     corsOrigins: Object.freeze(values.PERMITTED_CORS_ORIGINS),
     publicUrl: values.PARLEY_PUBLIC_URL ?? null,

@@ -1,5 +1,6 @@
 import type { AGENTS, AnalyzerName } from '../contract/settings.ts';
 import type { AgentState } from '../events/event.ts';
+import type { ConversationServers } from '../mcp/conversation-servers.ts';
 import type { RepositoryKnowledge } from '../microagents/read.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { WebSearch } from '../search/web-search.ts';
@@ -31,6 +32,8 @@ export interface AgentContext {
   knowledge?: () => Promise<RepositoryKnowledge>;
   /** Not given where the user has no key for it. */
   search?: WebSearch;
+  /** The MCP servers of the conversation, connected as far as they can be; none when not given. */
+  mcp?: Pick<ConversationServers, 'tools' | 'call'>;
   /** Null when none is configured. */
   model: RunModel | null;
   /** What is done first, without a model; nothing when not given. */

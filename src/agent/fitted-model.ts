@@ -47,7 +47,7 @@ export class FittedModel {
     // As the log has it: cleaned of secrets that the user's own instructions may name.
     const system = history.system ?? '';
     const always = tokensOfText(system) + this.#toolTokens;
-    const tools = toolSet(this.#tools);
+    const tools = await toolSet(this.#tools);
     for (let halvings = 0; ; halvings += 1) {
       const limit = Math.min(historyLimit(model.window, always), this.#refused);
       const failure = await condense(log, limit, {

@@ -13,7 +13,7 @@ import {
 } from '../events/event.ts';
 import { awaits } from '../security/confirmation.ts';
 import { isWarning } from './stuck.ts';
-import { recallTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
+import { imageOf, recallTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
 
 /** What the model sees in one piece or not at all. */
 export type Unit = Span &
@@ -269,5 +269,14 @@ function stepTold({ text, calls }: Step): ModelMessage[] {
         },
       })),
     },
+    ...calls.flatMap(imagesTold),
   ];
+}
+
+/** After the results: few providers take an image within one. */
+function imagesTold({ name, result }: Call): ModelMessage[] {
+  const images = (result?.images ?? []).flatMap(imageOf);
+  if (images.length === 0) return [];
+  const said = { type: 'text' as const, text: `What ${name} gave to look at:` };
+  return [{ role: 'user', content: [said, ...images] }];
 }

@@ -150,11 +150,12 @@ export class Run {
   }
 
   async #result(action: ActionEvent): Promise<{ event: NewEvent } | { failure: Failure }> {
-    const { signal, search } = this.#context;
+    const { signal, search, mcp } = this.#context;
     const { edits, tasks } = this.#log;
+    const outside = { ...(search && { search }), ...(mcp && { mcp }) };
     const sandbox = () => this.#context.sandbox();
     try {
-      return { event: await carryOut(action, { sandbox, signal, edits, tasks, ...(search && { search }) }) };
+      return { event: await carryOut(action, { sandbox, signal, edits, tasks, ...outside }) };
     } catch (error) {
       // A command that is interrupted has an outcome; only the wait for a sandbox ends like this.
       if (signal.aborted)

@@ -1,5 +1,6 @@
 import type { UserModelMessage } from 'ai';
 
+import { mcpTold } from './mcp-told.ts';
 import { type Event, isObservation, type ObservationExtras } from '../events/event.ts';
 
 export type UserMessageEvent = Extract<Event, { action: 'message' }>;
@@ -8,6 +9,8 @@ export type UserMessageEvent = Extract<Event, { action: 'message' }>;
 export interface Told {
   text: string;
   error: boolean;
+  /** `data:` addresses. */
+  images?: readonly string[];
 }
 
 export function resultTold(event: Extract<Event, { observation: string }>): Told {
@@ -15,6 +18,7 @@ export function resultTold(event: Extract<Event, { observation: string }>): Told
     const { prefix, suffix } = event.extras.metadata;
     return { text: `${prefix}${event.content.replace(/\n$/, '')}${suffix}`.trimStart(), error: false };
   }
+  if (isObservation(event, 'mcp')) return mcpTold(event);
   const error = isObservation(event, 'error') || isObservation(event, 'user_rejected');
   return { text: event.content === '' ? 'Done.' : event.content, error };
 }
@@ -69,7 +73,7 @@ function textsOf({ args }: UserMessageEvent): string[] {
 }
 
 /** An address that is none would fail the whole request, again and again. */
-function imageOf(url: string) {
+export function imageOf(url: string) {
   if (!URL.canParse(url)) return [];
   return [{ type: 'file' as const, data: new URL(url), mediaType: mediaTypeOf(url) }];
 }

@@ -33,8 +33,10 @@ function count(unit: Unit): number {
     const images = unit.messages.flatMap(({ args }) => args.image_urls ?? []).length;
     return sum(texts) + images * TOKENS_PER_IMAGE + tokensOfText(unit.context ?? '');
   }
-  const calls = unit.calls.map(({ name, input, result }) =>
-    tokensOfText(name + JSON.stringify(input) + (result?.text ?? '')),
+  const calls = unit.calls.map(
+    ({ name, input, result }) =>
+      tokensOfText(name + JSON.stringify(input) + (result?.text ?? '')) +
+      (result?.images ?? []).length * TOKENS_PER_IMAGE,
   );
   return tokensOfText(unit.text) + sum(calls);
 }

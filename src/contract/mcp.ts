@@ -80,3 +80,24 @@ export const mcpConfigView = z.object({
   shttp_servers: z.array(z.object({ url: z.string(), api_key: z.null(), timeout: z.number().optional() })),
 });
 export type McpConfigView = z.output<typeof mcpConfigView>;
+
+/** How it stands with the MCP servers of a conversation. */
+export const mcpStatusView = z.object({
+  servers: z.array(
+    z.object({
+      name: z.string().describe('Its name, for a server reached over HTTP its host.'),
+      type: z.enum(['sse', 'stdio', 'shttp']),
+      scope: z.enum(['user', 'conversation']).describe("Whether it stands in the user's settings."),
+      status: z
+        .enum(['idle', 'connecting', 'ready', 'failed'])
+        .describe('`idle`: not connected; it is when the agent works next.'),
+      reason: z.string().nullable().describe('Why it failed, or is not connected.'),
+      detail: z.string().nullable().describe('The last that the server said before it failed.'),
+      tools: z.array(z.string()),
+      left_out: z
+        .array(z.object({ name: z.string(), reason: z.string() }))
+        .describe('Tools that the agent does not get, and why.'),
+    }),
+  ),
+});
+export type McpStatusView = z.output<typeof mcpStatusView>;

@@ -3,6 +3,8 @@ import type { ConversationBody, ConversationStatus } from '../contract/conversat
 import type { NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import type { ConversationPorts } from './ports.ts';
+import { secretsOf } from '../mcp/server.ts';
+import { ownServers } from './own-servers.ts';
 import { canonicalRequest, requestBinding, workplace } from './request.ts';
 import { admitToLine, say, wake } from './waking.ts';
 
@@ -27,7 +29,7 @@ export async function createOrJoin(
 ): Promise<ConversationReply> {
   const { vault, transact, opening } = ports;
   await ports.admitWork();
-  const redact = await ports.redactor(userId);
+  const redact = await ports.redactor(userId, secretsOf(ownServers(body)));
   const request = canonicalRequest(body);
   const now = new Date();
   const created = await transact(async ({ conversations, events }) => {

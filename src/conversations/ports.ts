@@ -2,6 +2,7 @@ import type { ConversationBody } from '../contract/conversations.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { EventLog } from '../events/log.ts';
+import type { Secret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Transact } from '../transact.ts';
 import type { ConversationStore } from './store.ts';
@@ -50,6 +51,6 @@ export interface ConversationPorts {
   opening: Opening;
   /** Before new work is begun. @throws ServiceError disk_almost_full */
   admitWork(): Promise<void>;
-  /** Gives a function that hides the user's secrets in what is stored. */
-  redactor(userId: string): Promise<(text: string) => string>;
+  /** Gives a function that hides the user's secrets in what is stored, and those that a conversation brought along. */
+  redactor(userId: string, own: readonly Secret[]): Promise<(text: string) => string>;
 }

@@ -7,6 +7,7 @@ import type { EventRange, StoredEvent } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
 import { decide } from './deciding.ts';
+import { OwnSecrets } from './own-secrets.ts';
 import type { ConversationPorts } from './ports.ts';
 import { Removals } from './removing.ts';
 import { halt, stop, stopIdle } from './stopping.ts';
@@ -18,10 +19,12 @@ import { admitToLine, rouse, say, wake } from './waking.ts';
 export class ConversationService {
   readonly #ports: ConversationPorts;
   readonly #removals: Removals;
+  readonly #ownSecrets: OwnSecrets;
 
   constructor(ports: ConversationPorts) {
     this.#ports = ports;
     this.#removals = new Removals(ports);
+    this.#ownSecrets = new OwnSecrets(ports);
   }
 
   /** {@link createOrJoin} */
@@ -53,8 +56,9 @@ export class ConversationService {
   }
 
   async rename(principal: Principal, id: string, title: string): Promise<void> {
-    const { key } = await this.#find(principal, id);
-    const redact = await this.#ports.redactor(principal.userId);
+    const row = await this.#find(principal, id);
+    const { key } = row;
+    const redact = await this.#redactor(row);
     const shown = redact(title);
     await this.#ports.transact(({ conversations }) => conversations.change(key, { title: shown }));
     this.#ports.watchers.notify(key, {
@@ -103,10 +107,11 @@ export class ConversationService {
     id: string,
     message: { content: string; imageUrls?: readonly string[]; fileUrls?: readonly string[] | null },
   ): Promise<void> {
-    const { key, driver } = await this.#find(principal, id);
+    const conversation = await this.#find(principal, id);
+    const { key, driver } = conversation;
     // What runs is told; what would have to be begun for it is not.
     if (driver === null) await this.#ports.admitWork();
-    const redact = await this.#ports.redactor(principal.userId);
+    const redact = await this.#redactor(conversation);
     const event = redactEvent(userMessage(message.content, message.imageUrls, message.fileUrls), redact);
     await this.#ports.transact(async ({ conversations, events }) => {
       const row = await conversations.get(key);
@@ -121,8 +126,9 @@ export class ConversationService {
    * answer the action that waits for it. `thought`: why, for the agent.
    */
   async changeAgentState(principal: Principal, id: string, state: AskedState, thought = ''): Promise<void> {
-    const { key } = await this.#find(principal, id);
-    const redact = thought === '' ? null : await this.#ports.redactor(principal.userId);
+    const conversation = await this.#find(principal, id);
+    const { key } = conversation;
+    const redact = thought === '' ? null : await this.#redactor(conversation);
     const reason = redact ? redact(thought) : '';
     const asked = action('user', 'change_agent_state', `Agent state asked to be ${state}`, {
       agent_state: state,
@@ -166,6 +172,10 @@ export class ConversationService {
   /** Stops the conversations of users who were disabled. */
   async stopDisabled(): Promise<void> {
     for (const key of await this.#ports.read.conversations.ofDisabledUsers()) await stop(this.#ports, key);
+  }
+
+  async #redactor(row: Conversation): Promise<(text: string) => string> {
+    return await this.#ports.redactor(row.userId, await this.#ownSecrets.of(row));
   }
 
   async #find(principal: Principal, id: string): Promise<Conversation> {

@@ -87,6 +87,8 @@ export interface ActionArgs {
   task_tracking: { command: 'plan' | 'view'; task_list: TaskItem[]; thought: string };
   call_tool_mcp: {
     name: string;
+    /** Ours: the server whose tool it is. */
+    server?: string;
     arguments: Record<string, unknown>;
     thought: string;
     confirmation_state?: ConfirmationState;
@@ -131,7 +133,8 @@ export interface ObservationExtras {
   };
   think: Record<string, never>;
   task_tracking: { command: 'plan' | 'view'; task_list: TaskItem[] };
-  mcp: { name: string; arguments: Record<string, unknown> };
+  /** `image_urls`: ours, the images of the answer, in whose place `content` has their numbers. */
+  mcp: { name: string; arguments: Record<string, unknown>; image_urls?: string[] };
   error: { error_id: string };
   user_rejected: Record<string, never>;
   recall: {

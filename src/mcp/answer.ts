@@ -71,9 +71,8 @@ class Bounds {
     const parsed = blockOf.safeParse(entry);
     if (!parsed.success) return note('a part that is of no known kind is left out');
     const block: Block = parsed.data;
+    if (block.type === 'text') return this.text(block.text);
     switch (block.type) {
-      case 'text':
-        return this.text(block.text);
       case 'image':
         return this.#image(block.mimeType, block.data);
       case 'audio':
@@ -82,7 +81,7 @@ class Bounds {
         return this.text(
           [`Resource ${block.uri}`, block.name, block.description].filter(Boolean).join(' — '),
         );
-      case 'resource':
+      default:
         return this.#resource(block.resource);
     }
   }

@@ -5,6 +5,7 @@ import { version } from '../observe/version.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import { Allowance } from './bounds.ts';
+import type { Failure } from './failure.ts';
 import { ProgramTransport } from './program-transport.ts';
 import { remoteFetch } from './remote-fetch.ts';
 import type { McpServer } from './server.ts';
@@ -53,13 +54,13 @@ export class McpClient {
 
   /**
    * Connects, and gives up when the signal aborts.
-   * @param broken told when the connection ends by itself: `reason` is ours, `detail` the server's last words
+   * @param broken told when the connection ends by itself
    * @throws what the library, the sandbox or the network says
    */
   static async connect(
     server: McpServer,
     ways: Ways,
-    broken: (reason: string, detail: string) => void,
+    broken: (failure: Failure) => void,
     signal: AbortSignal,
   ): Promise<McpClient> {
     signal.throwIfAborted();
@@ -73,7 +74,7 @@ export class McpClient {
       if (!sandbox) throw new Error('a program needs a sandbox');
       transport = new ProgramTransport(server, sandbox, allowance, broken);
     } else {
-      const fetch = remoteFetch(server, ways.fetch, allowance, (reason) => broken(reason, ''));
+      const fetch = remoteFetch(server, ways.fetch, allowance, (reason) => broken({ reason, detail: '' }));
       const url = new URL(server.url);
       transport =
         server.kind === 'sse'

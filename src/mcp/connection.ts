@@ -24,6 +24,7 @@ export type CallOutcome =
 /** How often in a row one run tries in vain to connect a server. */
 const MAX_TRIES = 3;
 
+const SANDBOX_GONE: Failure = { reason: 'Its sandbox ended.', detail: '', withSandbox: true };
 const NOT_CONNECTED: Failure = { reason: 'It is not connected.', detail: '' };
 
 /** One server of a conversation: connected when it is needed, and again when its connection has ended. */
@@ -71,7 +72,7 @@ export class McpConnection {
     this.#failedTries = 0;
     const { sandbox } = this.#client ?? {};
     if (sandbox && sandbox !== (await ways.sandbox().catch(() => null))) {
-      this.#break(this.#gone, { reason: 'Its sandbox ended.', detail: '' });
+      this.#break(this.#gone, SANDBOX_GONE);
     }
     if (!this.#client) await this.#connect(ways, signal);
   }
@@ -118,7 +119,7 @@ export class McpConnection {
     const stop = AbortSignal.any([signal, late, gone.signal, this.#closing.signal]);
     let client: McpClient | null = null;
     try {
-      const broken = (reason: string, detail: string): void => this.#break(gone, { reason, detail });
+      const broken = (failure: Failure): void => this.#break(gone, failure);
       client = await McpClient.connect(this.named.server, ways, broken, stop);
       const { tools, leftOut } = readTools(await client.list(stop));
       stop.throwIfAborted();
@@ -184,7 +185,8 @@ export class McpConnection {
     if (gone !== this.#gone || !this.#client) return;
     void this.#client.close();
     this.#client = null;
-    this.#set('failed', failure);
+    if (failure.withSandbox) this.#set('idle', null);
+    else this.#set('failed', failure);
   }
 
   #set(status: ServerStatus, failure: Failure | null): void {

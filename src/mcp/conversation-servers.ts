@@ -50,9 +50,8 @@ export class ConversationServers {
     this.#ways = ways;
     this.#connections = new Map(
       servers.map((named) => {
-        const known = former.get(named.name);
-        const same = known && isDeepStrictEqual(comparable(known.named), comparable(named));
-        return [named.name, same ? known : new McpConnection(named, this.#timeouts, this.#changed)];
+        const known = this.connectionOf(named);
+        return [named.name, known ?? new McpConnection(named, this.#timeouts, this.#changed)];
       }),
     );
     const kept = new Set(this.#connections.values());
@@ -63,6 +62,14 @@ export class ConversationServers {
 
   get connections(): readonly McpConnection[] {
     return [...this.#connections.values()];
+  }
+
+  /** The connection to that server; undefined when it is configured otherwise than it was. */
+  connectionOf(named: NamedServer): McpConnection | undefined {
+    const connection = this.#connections.get(named.name);
+    return connection && isDeepStrictEqual(comparable(connection.named), comparable(named))
+      ? connection
+      : undefined;
   }
 
   /** What the model is offered in this run. */

@@ -7,6 +7,8 @@ export interface Failure {
   reason: string;
   /** What the server itself said, if it did: for its user alone. */
   detail: string;
+  /** It was no fault of the server: its sandbox is gone, and it runs again in the next one. */
+  withSandbox?: boolean;
 }
 
 /** The connection ended by itself. */
@@ -58,7 +60,7 @@ export async function failureOf(error: unknown): Promise<Failure> {
   const refusal = await refusalOf(error);
   if (refusal) return { reason: `It answered with an error (${refusal.code}).`, detail: refusal.message };
   const code = all.map((cause) => ('code' in cause ? cause.code : null)).find(isNetworkCode);
-  if (code !== undefined) return { reason: `The connection to it failed (${String(code)}).`, detail: '' };
+  if (code !== undefined) return { reason: `The connection to it failed (${code}).`, detail: '' };
   return { reason: 'It did not answer as the protocol wants it.', detail: saidBy(error) };
 }
 
@@ -72,7 +74,7 @@ function causes(error: unknown): Error[] {
   return found;
 }
 
-function isNetworkCode(code: unknown): boolean {
+function isNetworkCode(code: unknown): code is string {
   return typeof code === 'string' && /^(E[A-Z]+|UND_ERR_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/.test(code);
 }
 

@@ -2,6 +2,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 import type { Program, Sandbox } from '../sandbox/sandbox.ts';
 import { type Allowance, withinMessage } from './bounds.ts';
+import type { Failure } from './failure.ts';
 import type { ProgramServer } from './server.ts';
 
 /** How much of the end of what a program wrote to its standard error is kept, in characters. */
@@ -18,7 +19,7 @@ export class ProgramTransport implements Transport {
   readonly #server: ProgramServer;
   readonly #sandbox: Sandbox;
   readonly #allowance: Allowance;
-  readonly #broken: (reason: string, detail: string) => void;
+  readonly #broken: (failure: Failure) => void;
   #program: Program | null = null;
   #closed = false;
   /** Of the line that is under way. */
@@ -31,7 +32,7 @@ export class ProgramTransport implements Transport {
     server: ProgramServer,
     sandbox: Sandbox,
     allowance: Allowance,
-    broken: (reason: string, detail: string) => void,
+    broken: (failure: Failure) => void,
   ) {
     this.#server = server;
     this.#sandbox = sandbox;
@@ -47,9 +48,7 @@ export class ProgramTransport implements Transport {
     );
     this.#program = program;
     program.input.on('error', () => {});
-    void program.ended.then(({ exitCode, lost }) => {
-      this.#break(lost === null ? ended(exitCode) : `Its sandbox ended: ${lost}`);
-    });
+    void this.#watch(program);
     // It was given up while it was being started.
     if (this.#closed) await program.close();
   }
@@ -64,6 +63,12 @@ export class ProgramTransport implements Transport {
     this.#closed = true;
     this.onclose?.();
     await this.#program?.close();
+  }
+
+  async #watch(program: Program): Promise<void> {
+    const { exitCode, lost } = await program.ended;
+    if (lost === null) this.#break(ended(exitCode));
+    else this.#break(`Its sandbox ended: ${lost}`, true);
   }
 
   #heard(chunk: Buffer): void {
@@ -96,9 +101,9 @@ export class ProgramTransport implements Transport {
     this.#errors = (this.#errors + Buffer.from(chunk).toString('utf8')).slice(-MAX_ERRORS);
   }
 
-  #break(reason: string): void {
+  #break(reason: string, withSandbox = false): void {
     if (this.#closed) return;
-    this.#broken(reason, this.#errors.trim());
+    this.#broken({ reason, detail: this.#errors.trim(), withSandbox });
   }
 }
 

@@ -1,8 +1,14 @@
 import type { AgentContext, AgentOutcome } from '../agent/context.ts';
+import { RESERVED_TOOLS } from '../agent/tools/toolbox.ts';
 import type { Conversation } from '../conversations/store.ts';
 import type { ConversationStores } from '../conversations/ports.ts';
+import { ownServers } from '../conversations/own-servers.ts';
+import type { ConversationRequest } from '../conversations/request.ts';
+import { errorObservation } from '../events/build.ts';
 import type { StatusUpdate } from '../live/subscriptions.ts';
 import { readMicroagents, type RepositoryKnowledge } from '../microagents/read.ts';
+import type { ConversationServers } from '../mcp/conversation-servers.ts';
+import { namedServers } from '../mcp/server.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { RunFacts } from '../observe/analytics.ts';
 import type { RunModel } from '../model/run-model.ts';
@@ -13,6 +19,7 @@ import type { Vault } from '../secrets/vault.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import type { Transact } from '../transact.ts';
 import { RunJournal } from './journal.ts';
+import type { McpServers } from './mcp-servers.ts';
 import type { Sandboxes } from './sandboxes.ts';
 import { type AskAt, sandboxWish, type Workplace } from './workplace.ts';
 import { Workspaces } from './workspaces.ts';
@@ -32,9 +39,10 @@ export interface StretchOptions {
   /** Repositories that are read with the token beside the conversation's own: see `GitFront`. */
   submodules: readonly string[];
   runAgent: (context: AgentContext) => Promise<AgentOutcome>;
-  redactor: (settings: RunSettings) => (text: string) => string;
   /** Told how each run ends; nobody when not given. */
   ran?: (userId: string, facts: RunFacts) => void;
+  redactor: (settings: RunSettings, own: readonly Secret[]) => (text: string) => string;
+  mcp: Pick<McpServers, 'begin'>;
   notify: (conversation: number, status: StatusUpdate) => void;
   timeouts: NonNullable<AgentContext['timeouts']>;
 }
@@ -43,6 +51,7 @@ export interface StretchOptions {
 export interface Stand {
   row: Conversation;
   settings: RunSettings;
+  request: ConversationRequest;
   redact: (text: string) => string;
   workplace: Workplace | null;
   signal: AbortSignal;
@@ -74,4 +83,26 @@ export async function knowledgeAt(
   const root = workspaces.rootOf(row.key);
   const files = await workspaces.files(row.key);
   return await readMicroagents(files, workplace ? `${root}/${workplace.directory}` : root);
+}
+
+/** The MCP servers of the run, its user's and its own, connected as far as they can be; null without any. */
+export async function mcpOf(
+  options: StretchOptions,
+  stand: Stand,
+  journal: RunJournal,
+): Promise<ConversationServers | null> {
+  const { row, settings, request, redact, signal } = stand;
+  // Only one agent has their tools: for the others no program is started and nobody is called.
+  const servers =
+    settings.agent === 'CodeActAgent' ? namedServers(settings.mcpServers, ownServers(request)) : [];
+  const begun = await options.mcp.begin(row.key, {
+    servers,
+    reserved: RESERVED_TOOLS,
+    sandbox: () => openSandbox(options, stand),
+    redact,
+    signal,
+  });
+  const failures = (begun?.failures ?? []).map((said) => errorObservation(said, 'STATUS$MCP_SERVER'));
+  if (failures.length > 0) await journal.append(failures);
+  return begun?.servers ?? null;
 }

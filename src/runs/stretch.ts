@@ -2,18 +2,20 @@ import type { AgentOutcome } from '../agent/context.ts';
 import { modelMissing } from '../agent/failure.ts';
 import { readRecording } from '../agent/replay/recording.ts';
 import type { Conversation } from '../conversations/store.ts';
+import { ownServers } from '../conversations/own-servers.ts';
 import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { ServiceError } from '../errors.ts';
 import { errorObservation, stateAsked, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
+import { secretsOf } from '../mcp/server.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { CloneFailure } from './clone-failure.ts';
 import type { End, Stretch } from './driver.ts';
 import { patient } from './patient.ts';
 import { namerOf } from './naming.ts';
 import { prepare } from './prepare.ts';
-import { journalOf, knowledgeAt, openSandbox, type Stand, type StretchOptions } from './stand.ts';
+import { journalOf, knowledgeAt, mcpOf, openSandbox, type Stand, type StretchOptions } from './stand.ts';
 import { workplaceOf } from './workplace.ts';
 
 /**
@@ -24,10 +26,13 @@ export function stretchWith(given: StretchOptions): Stretch {
   return async (row, signal) => {
     const options = { ...given, transact: patient(given.transact, signal) };
     const settings = await options.snapshot(row.userId);
+    const sealed = await options.read.conversations.request(row.key);
+    const request = storedRequest(options.vault.open(sealed, requestBinding(row.userId, row.id)));
     const stand: Stand = {
       row,
       settings,
-      redact: options.redactor(settings),
+      request,
+      redact: options.redactor(settings, secretsOf(ownServers(request))),
       workplace: workplaceOf(row, settings, options),
       signal,
     };
@@ -44,10 +49,7 @@ export function stretchWith(given: StretchOptions): Stretch {
 }
 
 async function work(options: StretchOptions, stand: Stand): Promise<End> {
-  const { row, settings, redact, workplace, signal } = stand;
-  const request = storedRequest(
-    options.vault.open(await options.read.conversations.request(row.key), requestBinding(row.userId, row.id)),
-  );
+  const { row, settings, request, redact, workplace, signal } = stand;
   const recording = request.replay_json ? readRecording(request.replay_json) : null;
   const replay = recording?.ok ? recording.steps : [];
   let model: RunModel | null;
@@ -60,6 +62,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     throw error;
   }
   const journal = journalOf(options, stand);
+  const mcp = await mcpOf(options, stand, journal);
   const rename = namerOf(options, stand, request);
   const outcome = await options.runAgent({
     agent: settings.agent,
@@ -82,6 +85,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
       Object.entries(settings.customSecrets).map(([name, { description }]) => [name, description]),
     ),
     knowledge: () => knowledgeAt(options, stand),
+    ...(mcp && { mcp }),
     ...(settings.searchKey && options.search && { search: options.search(settings.searchKey) }),
     model,
     replay,

@@ -27,6 +27,7 @@ describe('the settings of a run', () => {
       securityAnalyzer: null,
       model: null,
       searchKey: null,
+      mcpServers: [],
       customSecrets: {},
       tokens: [],
       providerHosts: {},

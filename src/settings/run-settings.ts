@@ -1,9 +1,11 @@
 import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
 import { type AGENTS, type AnalyzerName, SETTINGS_DEFAULTS } from '../contract/settings.ts';
 import { providerDestination } from '../git/provider-address.ts';
+import type { McpServer } from '../mcp/server.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { modelKeyDestination, SEARCH_DESTINATION } from './destinations.ts';
+import { mcpServersOf } from './mcp-servers.ts';
 import { type PlainMembers, SECRET_PATHS, type SettingsDocument } from './document.ts';
 import type { UserSeals } from './seals.ts';
 import type { BoundSecret } from './store.ts';
@@ -36,6 +38,8 @@ export interface RunSettings {
   model: ModelSettings | null;
   /** For searching the web; null where there is none. */
   searchKey: Secret | null;
+  /** Those of the user; a conversation may have its own beside them. */
+  mcpServers: readonly McpServer[];
   /** By the name of their variable in the shell. */
   customSecrets: Readonly<Record<string, { secret: Secret; description: string }>>;
   tokens: readonly RunToken[];
@@ -60,7 +64,7 @@ const DEFAULT_IDENTITY = { name: 'Parley', email: 'parley@localhost' };
  * written by us.
  */
 export function runSettingsOf(
-  { members, tokens, customSecrets }: SettingsDocument,
+  { members, mcp, tokens, customSecrets }: SettingsDocument,
   secrets: Readonly<Record<string, BoundSecret>>,
   seals: UserSeals,
 ): RunSettings {
@@ -79,6 +83,7 @@ export function runSettingsOf(
       secrets['search_api_key']?.destination === SEARCH_DESTINATION
         ? (open.get('search_api_key') ?? null)
         : null,
+    mcpServers: mcpServersOf(mcp, secrets, open),
     customSecrets: Object.fromEntries(
       customSecrets.flatMap(({ name, description }) => {
         const secret = open.get(SECRET_PATHS.custom(name));

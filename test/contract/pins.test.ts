@@ -240,6 +240,7 @@ describe('the routes', () => {
     'GET /api/conversations/{id}/events/stream': '200',
     'POST /api/conversations/{id}/exp-config': '200',
     'POST /api/conversations/{id}/submit-feedback': '200',
+    'GET /api/conversations/{id}/mcp': '200',
     'GET /api/conversations/{id}/list-files': '200',
     'GET /api/conversations/{id}/select-file': '200',
     'POST /api/conversations/{id}/upload-files': '200',

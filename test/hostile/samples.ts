@@ -99,6 +99,7 @@ export function samples(key: string, origin: string): Readonly<Record<string, Sa
     'POST /api/conversations/{id}/start': post(`${IN}/start`, {}),
     'POST /api/conversations/{id}/stop': post(`${IN}/stop`),
     'POST /api/conversations/{id}/exp-config': post(`${IN}/exp-config`, { config: {} }),
+    'GET /api/conversations/{id}/mcp': read(`${IN}/mcp`),
     'GET /api/conversations/{id}/list-files': read(`${IN}/list-files`),
     'GET /api/conversations/{id}/select-file': read(`${IN}/select-file?file=a.txt`),
     'GET /api/conversations/{id}/zip-directory': read(`${IN}/zip-directory`),

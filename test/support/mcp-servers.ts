@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
-const from = createRequire(import.meta.url);
-
 /** Where a server of npm begins: an argument for Node. */
-export const EVERYTHING = from.resolve('@modelcontextprotocol/server-everything/dist/index.js');
-export const FILESYSTEM = from.resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
+export const EVERYTHING = fileURLToPath(
+  import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'),
+);
+export const FILESYSTEM = fileURLToPath(
+  import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'),
+);
 
 export interface RemoteUnderTest {
   url: string;
@@ -86,7 +87,7 @@ export async function startScriptedMcp(
   reply: (request: McpRequest) => McpReply | null = () => null,
 ): Promise<ScriptedMcp> {
   const requests: McpRequest[] = [];
-  const server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method !== 'POST') return void response.writeHead(405).end();
     const {
       id,
@@ -104,7 +105,8 @@ export async function startScriptedMcp(
     if (typeof given === 'function') return given(response, id);
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...given }));
-  });
+  };
+  const server = createServer((request, response) => void serve(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

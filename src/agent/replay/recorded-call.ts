@@ -24,6 +24,8 @@ export function callOf(action: string, args: Args, timeout: unknown): RecordedCa
       return call('task_tracker', pick(args, ['command', 'task_list']));
     case 'finish':
       return call('finish', { message: args['final_thought'] ?? '' });
+    case 'call_tool_mcp':
+      return typeof args['name'] === 'string' ? call(args['name'], recordOf(args['arguments'])) : null;
     default:
       return null;
   }
@@ -38,6 +40,10 @@ function call(name: string, input: Record<string, unknown>): RecordedCall {
 /** Members that are null were not given. */
 function pick(args: Args, names: readonly string[]): Args {
   return Object.fromEntries(names.flatMap((name) => (args[name] == null ? [] : [[name, args[name]]])));
+}
+
+function recordOf(value: unknown): Args {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
 function within(timeout: unknown): Args {

@@ -23,7 +23,7 @@ export class ReplayMind implements Mind {
     this.#context = context;
     this.#steps = steps;
     this.#then = then;
-    this.#tools = toolsToReplay(context.agent);
+    this.#tools = toolsToReplay(context);
   }
 
   introduction(log: RunLog): NewEvent | null {

@@ -2,6 +2,7 @@ import { errorObservation } from '../../events/build.ts';
 import type { NewEvent } from '../../events/event.ts';
 import type { WebSearch } from '../../search/web-search.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { AgentContext } from '../context.ts';
 import type { EditMemory } from './edit-memory.ts';
 import type { TaskMemory } from './task-memory.ts';
 
@@ -14,6 +15,8 @@ export interface Bench {
   tasks: TaskMemory;
   /** Not given where the user has no key for it. */
   search?: WebSearch;
+  /** Not given without MCP servers. */
+  mcp?: NonNullable<AgentContext['mcp']>;
 }
 
 /** What came of an action, without its `cause`. */

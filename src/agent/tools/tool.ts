@@ -9,7 +9,8 @@ export type Understood = { ok: true; action: NewAction } | { ok: false; problem:
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  readonly input: z.ZodType;
+  /** Our own are described by zod, those of MCP servers by the schema that they come with. */
+  readonly input: z.ZodType | { readonly jsonSchema: Readonly<Record<string, unknown>> };
   /** `thought`: what the model said before it called. */
   understand(input: unknown, thought: string): Understood;
 }

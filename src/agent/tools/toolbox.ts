@@ -5,6 +5,7 @@ import type { AgentContext } from '../context.ts';
 import type { AGENTS } from '../../contract/settings.ts';
 import { strReplaceEditor, view } from './editor.ts';
 import { finish } from './finish.ts';
+import { mcpTool } from './mcp.ts';
 import { glob, grep } from './search.ts';
 import { executeBash } from './shell.ts';
 import { taskTracker } from './task-tracker.ts';
@@ -19,28 +20,43 @@ export const TOOLBOX: Readonly<Record<(typeof AGENTS)[number], readonly Tool[]>>
   DummyAgent: [],
 };
 
-/** What an agent may call in one run. */
-export function toolsOf({ agent, search }: Pick<AgentContext, 'agent' | 'search'>): readonly Tool[] {
-  return search && agent !== 'DummyAgent' ? [...TOOLBOX[agent], webSearch] : TOOLBOX[agent];
+/** Names that tools of MCP servers may not have: whatever agent comes next, each name stands for one thing. */
+export const RESERVED_TOOLS: ReadonlySet<string> = new Set(
+  [...Object.values(TOOLBOX).flat(), webSearch].map(({ name }) => name),
+);
+
+type Offering = Pick<AgentContext, 'agent' | 'search' | 'mcp'>;
+
+/** What an agent may call in one run. What a tool of an MCP server does nobody knows: who only reads has none of them. */
+export function toolsOf({ agent, search, mcp }: Offering): readonly Tool[] {
+  if (agent === 'DummyAgent') return [];
+  const own = search ? [...TOOLBOX[agent], webSearch] : TOOLBOX[agent];
+  return agent === 'CodeActAgent' && mcp ? [...own, ...mcp.tools.map(mcpTool)] : own;
 }
 
 /** What a replay may call: also of an agent that has no model, and of one whose searches are recorded as commands. */
-export function toolsToReplay(agent: (typeof AGENTS)[number]): readonly Tool[] {
+export function toolsToReplay(context: Offering): readonly Tool[] {
+  const { agent } = context;
   if (agent === 'ReadOnlyAgent') return [...TOOLBOX.ReadOnlyAgent, executeBash];
-  return TOOLBOX.CodeActAgent;
+  return agent === 'CodeActAgent' ? toolsOf(context) : TOOLBOX.CodeActAgent;
 }
 
 /** As the model is offered them. */
-export function toolSet(tools: readonly Tool[]): ToolSet {
+export async function toolSet(tools: readonly Tool[]): Promise<ToolSet> {
+  const { jsonSchema } = await import('ai');
   return Object.fromEntries(
-    tools.map(({ name, description, input }) => [name, { description, inputSchema: input }]),
+    tools.map(({ name, description, input }) => [
+      name,
+      { description, inputSchema: 'jsonSchema' in input ? jsonSchema(input.jsonSchema) : input },
+    ]),
   );
 }
 
 /** As the `system` event shows them: functions in OpenAI's form, as V0 has them. */
 export function toolsShown(tools: readonly Tool[]): unknown[] {
   return tools.map(({ name, description, input }) => {
-    const { $schema: _, ...parameters } = z.toJSONSchema(input, { io: 'input' });
+    const schema = 'jsonSchema' in input ? input.jsonSchema : z.toJSONSchema(input, { io: 'input' });
+    const { $schema: _, ...parameters } = schema;
     return { type: 'function', function: { name, description, parameters } };
   });
 }

@@ -1,0 +1,54 @@
+import type { McpStatusView } from '../contract/mcp.ts';
+import { ownServers } from '../conversations/own-servers.ts';
+import type { ConversationStores } from '../conversations/ports.ts';
+import { requestBinding, storedRequest } from '../conversations/request.ts';
+import { namedServers, secretsOf } from '../mcp/server.ts';
+import type { Secret } from '../secrets/secret.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { RunSettings } from '../settings/run-settings.ts';
+import type { McpServers } from './mcp-servers.ts';
+
+export interface McpViewOptions {
+  read: ConversationStores;
+  vault: Vault;
+  snapshot: (userId: string) => Promise<RunSettings>;
+  redactor: (settings: RunSettings, own: readonly Secret[]) => (text: string) => string;
+  servers: McpServers;
+}
+
+/** The servers of a conversation, those of its user among them, and how it stands with each now. */
+export async function mcpStatus(
+  { read, vault, snapshot, redactor, servers }: McpViewOptions,
+  conversation: { key: number; id: string; userId: string },
+): Promise<McpStatusView> {
+  const { key, id, userId } = conversation;
+  const settings = await snapshot(userId);
+  const request = storedRequest(
+    vault.open(await read.conversations.request(key), requestBinding(userId, id)),
+  );
+  const own = ownServers(request);
+  const redact = redactor(settings, secretsOf(own));
+  const held = servers.of(key);
+  return {
+    servers: namedServers(settings.mcpServers, own).map((named) => {
+      const { name, scope, server } = named;
+      const connection = held?.connectionOf(named);
+      const { status = 'idle', failure = null, tools = [] } = connection ?? {};
+      const reads = settings.agent === 'CodeActAgent';
+      const idle = reads ? null : `${settings.agent} has no tools of MCP servers.`;
+      return {
+        name: redact(name),
+        type: server.kind,
+        scope,
+        status,
+        reason: failure ? redact(failure.reason) : idle,
+        detail: failure?.detail ? redact(failure.detail) : null,
+        tools: tools.map((tool) => redact(tool.name)),
+        left_out: (connection ? (held?.leftOutOf(connection) ?? []) : []).map((tool) => ({
+          name: redact(tool.name),
+          reason: redact(tool.reason),
+        })),
+      };
+    }),
+  };
+}
