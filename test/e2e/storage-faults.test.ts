@@ -47,7 +47,12 @@ describe('a full disk', () => {
   before(async () => {
     disk = await mountSmallDisk(16 * MIB);
     model = await startModelServer(thinking('room'));
-    parley = await prepareParley({ ...NO_SANDBOX, PARLEY_DATA_DIR: disk.directory });
+    parley = await prepareParley({
+      ...NO_SANDBOX,
+      PARLEY_DATA_DIR: disk.directory,
+      // It would refuse new work before anything is tried.
+      PARLEY_MIN_FREE_SPACE: '0',
+    });
   });
   after(async () => {
     await parley.close();
@@ -75,6 +80,7 @@ describe('a full disk', () => {
       ['/api/conversations', { conversation_id: 'another', initial_user_msg: long }],
       ['/api/conversations/full/message', { message: long }],
       ['/api/conversations/full/exp-config', { config: { a: long } }],
+      ['/api/conversations/full/stop', undefined],
     ] as const) {
       const reply = await parley.request('POST', path, body);
       assert.equal(reply.status, 503, path);
