@@ -21,8 +21,8 @@ test('parley feedback shows all that was kept, for people and as JSON, and nothi
     return out;
   };
   try {
-    await parley('keys', 'create', '--user', 'ann');
     const storage = await openStorage(dataDir);
+    await parley('keys', 'create', '--user', 'ann');
     const [ann] = await storage.read.keys.listUsers();
     assert.ok(ann);
     const by = { userId: ann.id, userName: 'ann', keyId: 'none' };
