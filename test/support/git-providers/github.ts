@@ -1,13 +1,13 @@
 import type { components } from '@octokit/openapi-types';
-import type { Parameters, Route } from './router.ts';
-import { route } from './router.ts';
+import { graph } from './github-graph.ts';
+import { type Parameters, type Route, route } from './router.ts';
 import { type Asked, type Given, type ProviderServer, startProviderServer } from './server.ts';
 import * as world from './world.ts';
 
 /**
  * GitHub as an Enterprise Server serves it. The shapes are those of GitHub's OpenAPI description of the REST API,
  * version 2022-11-28 (github/rest-api-description, as @octokit/openapi-types 29.0.1 has it), which the compiler holds
- * them against, and for GraphQL of https://docs.github.com/en/graphql/reference, read for the schema of 2026-10.
+ * them against.
  */
 type Schemas = components['schemas'];
 type Shape<T> = T extends (infer E)[] ? Shape<E>[] : T extends object ? { [K in keyof T]?: Shape<T[K]> } : T;
@@ -329,84 +329,4 @@ function checkRuns(ref: string): Given {
       })) satisfies Shape<Schemas['check-run'][]>,
     },
   };
-}
-
-function graph(body: unknown): Given {
-  const query = textOf(body, 'query');
-  const variables = (body as { variables: Record<string, unknown> }).variables;
-  if (query.includes('viewer'))
-    return { body: { data: { viewer: { pullRequests: { nodes: ownNodes() } } } } };
-  const found = world.REPOSITORIES.find(
-    ({ owner, name }) => owner === variables['owner'] && name === variables['name'],
-  );
-  if (!found) {
-    const message = `Could not resolve to a Repository with the name '${String(variables['name'])}'.`;
-    return {
-      body: { data: { repository: null }, errors: [{ type: 'NOT_FOUND', path: ['repository'], message }] },
-    };
-  }
-  return { body: { data: { repository: query.includes('refs(') ? refs(variables) : threads() } } };
-}
-
-function refs(variables: Record<string, unknown>) {
-  const found = world.BRANCHES.filter(({ name }) => name.includes(String(variables['query'])));
-  return {
-    refs: {
-      totalCount: found.length,
-      pageInfo: { hasNextPage: false, endCursor: null },
-      nodes: found.map(({ name, commit, isProtected }) => ({
-        name,
-        target: { oid: commit, committedDate: '2026-03-01T10:00:00Z' },
-        branchProtectionRule: isProtected ? { id: 'x' } : null,
-      })),
-    },
-  };
-}
-
-function threads() {
-  return {
-    pullRequest: {
-      reviewThreads: {
-        nodes: Object.entries(world.REVIEW).map(([kind, { id, author, body, path, line, at }]) => ({
-          isResolved: kind === 'settled',
-          path,
-          line,
-          comments: {
-            nodes: [
-              {
-                id: `PRRC_${id}`,
-                author: { login: author },
-                body,
-                createdAt: at,
-                url: 'https://github.example/x',
-              },
-            ],
-          },
-        })),
-      },
-    },
-  };
-}
-
-function ownNodes() {
-  return [
-    {
-      number: world.PULL_REQUEST.number,
-      title: world.PULL_REQUEST.title,
-      repository: { nameWithOwner: 'acme/app' },
-      mergeable: 'CONFLICTING',
-      reviewDecision: null,
-      commits: { nodes: [{ commit: { statusCheckRollup: { state: 'FAILURE' } } }] },
-      reviewThreads: { nodes: [{ isResolved: true }, { isResolved: false }] },
-    },
-    {
-      number: world.FINE_PULL_REQUEST.number,
-      title: world.FINE_PULL_REQUEST.title,
-      repository: { nameWithOwner: 'acme/hidden' },
-      mergeable: 'MERGEABLE',
-      reviewDecision: 'APPROVED',
-      commits: { nodes: [{ commit: { statusCheckRollup: null } }] },
-      reviewThreads: { nodes: [] },
-    },
-  ];
 }
