@@ -131,7 +131,7 @@ describe('limits of a conversation', () => {
     await inState('all-calls', 'finished');
     await parley.until('all-calls', (view) => view.title === 'A title');
     assert.deepEqual([steps, summaries, model.titles.length - titles], [5, 1, 1]);
-    const cost = costOf(...Array<Usage>(5).fill(USAGE), TITLE, summary);
+    const cost = costOf(USAGE, USAGE, USAGE, USAGE, USAGE, TITLE, summary);
     const events = await parley.untilEvents('all-calls', (now) => Math.abs(spent(now) - cost) < 1e-9);
     assert.ok(Math.abs(spent(events) - cost) < 1e-9);
   });
