@@ -55,6 +55,40 @@ describe('every question goes to its own provider alone', () => {
   }
 });
 
+it('of five providers at once each sees its own token alone, wherever the others send one', async () => {
+  const askable = PROVIDERS.filter((provider) => provider !== 'enterprise_sso');
+  const servers = await Promise.all(askable.map(() => startProviderServer(() => ({}))));
+  const guarded = guardedFetch(servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }));
+  const tokenOf = (provider: ProviderName) => `token-of-${provider}`;
+  try {
+    for (const [n, server] of servers.entries()) {
+      const elsewhere = servers[(n + 1) % servers.length]?.url ?? '';
+      const link = `<${elsewhere}/>; rel="next"`;
+      server.answerAll({ status: 307, headers: { location: `${elsewhere}/`, link } });
+    }
+    await Promise.all(
+      askable.map(async (provider, n) => {
+        const host = `${servers[n]?.url}/contoso`;
+        const of = gitProvider({ provider, host, token: new Secret(tokenOf(provider)), fetch: guarded });
+        assert.ok(of);
+        for (const ask of Object.values({ ...QUESTIONS, ...ISSUE_QUESTIONS })) await ask(of, 'acme/app');
+      }),
+    );
+    for (const [n, server] of servers.entries()) {
+      const provider = askable[n] ?? 'github';
+      assert.ok(server.asked.length > 8);
+      for (const { headers, path } of server.asked) {
+        const [, sent = ''] = (headers.authorization ?? '').split(' ');
+        const shown = sent.startsWith('token-of') ? sent : Buffer.from(sent, 'base64').toString().slice(1);
+        assert.equal(shown, tokenOf(provider), path);
+      }
+    }
+  } finally {
+    await guarded.close();
+    await Promise.all(servers.map((server) => server.close()));
+  }
+});
+
 it('a token of enterprise_sso is for git alone', () => {
   for (const host of ['', 'sso.example']) {
     assert.equal(gitProvider({ provider: 'enterprise_sso', host, token: new Secret(TOKEN), fetch }), null);

@@ -20,6 +20,7 @@ export function github({ base, token, fetch, deadlineMs }: ProviderAccess): GitP
     token,
     authorization: token && new Secret(`Bearer ${token.unwrap()}`),
     accept: 'application/vnd.github+json',
+    // Enterprise Servers know this version, too; it is supported to March 2028 at least.
     headers: { 'x-github-api-version': '2022-11-28' },
   };
   const open = (signal: AbortSignal) => new Api({ ...place, root: rest }, fetch, signal, deadlineMs);

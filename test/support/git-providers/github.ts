@@ -5,9 +5,8 @@ import { type Asked, type Given, type ProviderServer, startProviderServer } from
 import * as world from './world.ts';
 
 /**
- * GitHub as an Enterprise Server serves it. The shapes are those of GitHub's OpenAPI description of the REST API,
- * version 2022-11-28 (github/rest-api-description, as @octokit/openapi-types 29.0.1 has it), which the compiler holds
- * them against.
+ * GitHub as an Enterprise Server serves it. The shapes are those of GitHub's OpenAPI description of its REST API,
+ * github/rest-api-description 23.0.1 as @octokit/openapi-types 29.0.1 has it: the compiler holds them against that.
  */
 type Schemas = components['schemas'];
 type Shape<T> = T extends (infer E)[] ? Shape<E>[] : T extends object ? { [K in keyof T]?: Shape<T[K]> } : T;
