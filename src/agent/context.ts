@@ -6,6 +6,7 @@ import type { RunModel } from '../model/run-model.ts';
 import type { WebSearch } from '../search/web-search.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Journal } from './journal.ts';
+import type { HostedRepository } from './tools/provider/hosted.ts';
 import type { ReplayStep } from './replay/recording.ts';
 
 /** Everything an agent needs for one run. Settings are those at the beginning of the run. */
@@ -34,6 +35,8 @@ export interface AgentContext {
   search?: WebSearch;
   /** The MCP servers of the conversation, connected as far as they can be; none when not given. */
   mcp?: Pick<ConversationServers, 'tools' | 'call'>;
+  /** The repository at its provider; not given where there is none that can be asked. */
+  hosted?: HostedRepository;
   /** Null when none is configured. */
   model: RunModel | null;
   /** What is done first, without a model; nothing when not given. */

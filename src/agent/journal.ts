@@ -1,4 +1,5 @@
 import type { Event, NewEvent } from '../events/event.ts';
+import type { ProviderWrite } from './tools/provider/hosted.ts';
 
 export interface OpenJournalAction {
   eventId: number;
@@ -33,8 +34,11 @@ export interface Journal {
   recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]>;
   /** Durable before the action has any effect. */
   start(eventId: number): Promise<void>;
-  /** Appends observations, and closes the open actions they name as `cause`. */
-  answer(observations: readonly NewEvent[]): Promise<Event[]>;
+  /**
+   * Appends observations, and closes the open actions they name as `cause`. What was written to the git provider
+   * meanwhile is noted with them.
+   */
+  answer(observations: readonly NewEvent[], writes?: readonly ProviderWrite[]): Promise<Event[]>;
   openActions(): Promise<OpenJournalAction[]>;
   /** Events from `from` on, oldest first, at most `limit`. */
   read(from: number, limit: number): Promise<Event[]>;

@@ -83,8 +83,8 @@ export class RunLog {
     return await this.#take(await this.#journal.recordStep(...step));
   }
 
-  async answer(observations: readonly NewEvent[]): Promise<Event[]> {
-    return await this.#take(await this.#journal.answer(observations));
+  async answer(...answered: Parameters<Journal['answer']>): Promise<Event[]> {
+    return await this.#take(await this.#journal.answer(...answered));
   }
 
   async #take(written: Event[]): Promise<Event[]> {

@@ -4,11 +4,14 @@ import { type ActionEvent, type Event, isAction, type NewEvent } from '../events
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { type Failure, sandboxFailed } from './failure.ts';
 import { Guard } from './guard.ts';
+import type { OpenJournalAction } from './journal.ts';
 import type { Mind } from './mind.ts';
 import type { Recorded } from './record.ts';
 import { RunLog } from './run-log.ts';
 import { takeUp } from './taking-up.ts';
 import { carryOut, hasEffect } from './tools/carry-out.ts';
+import type { ProviderWrite } from './tools/provider/hosted.ts';
+import { unknownWrite } from './tools/provider/provider-tools.ts';
 
 /** V0's ids for an action that was recorded and not carried out: its pages have words for them. */
 const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_ERROR';
@@ -58,7 +61,7 @@ export class Run {
           ? unknownOutcome(id)
           : errorObservation(failure.message, NOT_EXECUTED, { cause: id }),
       );
-    if (answers.length > 0) await this.#log.answer(answers);
+    if (answers.length > 0) await this.#log.answer(answers, await this.#writesOf(open));
     return await this.#fail(failure);
   }
 
@@ -70,7 +73,10 @@ export class Run {
     const due = awaiting === -1 ? open : open.slice(0, awaiting);
 
     const started = due.filter(({ state }) => state === 'started');
-    if (started.length > 0) await this.#log.answer(started.map(({ eventId }) => unknownOutcome(eventId)));
+    if (started.length > 0) {
+      const unknown = started.map(({ eventId }) => unknownOutcome(eventId));
+      await this.#log.answer(unknown, await this.#writesOf(started));
+    }
 
     const recorded = due.filter(({ state }) => state === 'recorded');
     const pages = await Promise.all(recorded.map(({ eventId }) => journal.read(eventId, 1)));
@@ -144,18 +150,31 @@ export class Run {
         await this.#log.answer(notDone([event, ...later], result.failure.message));
         return await this.#fail(result.failure);
       }
-      await this.#log.answer([{ ...result.event, cause: event.id }]);
+      await this.#log.answer([{ ...result.event, cause: event.id }], result.writes);
     }
     return null;
   }
 
-  async #result(action: ActionEvent): Promise<{ event: NewEvent } | { failure: Failure }> {
-    const { signal, search, mcp } = this.#context;
+  /** What was begun at the provider when a former run broke off: it may have been done. */
+  async #writesOf(open: readonly OpenJournalAction[]): Promise<ProviderWrite[]> {
+    const begun = open.filter(({ state }) => state === 'started');
+    const pages = await Promise.all(begun.map(({ eventId }) => this.#context.journal.read(eventId, 1)));
+    const repository = this.#context.repository?.name ?? '';
+    return pages.flat().flatMap((event) => unknownWrite(event, repository) ?? []);
+  }
+
+  async #result(
+    action: ActionEvent,
+  ): Promise<{ event: NewEvent; writes?: ProviderWrite[] } | { failure: Failure }> {
+    const { signal, search, mcp, hosted } = this.#context;
     const { edits, tasks } = this.#log;
-    const outside = { ...(search && { search }), ...(mcp && { mcp }) };
+    const outside = { ...(search && { search }), ...(mcp && { mcp }), ...(hosted && { hosted }) };
     const sandbox = () => this.#context.sandbox();
+    const writes: ProviderWrite[] = [];
+    const wrote = (write: ProviderWrite): void => void writes.push(write);
+    const bench = { sandbox, signal, edits, tasks, wrote, ...outside };
     try {
-      return { event: await carryOut(action, { sandbox, signal, edits, tasks, ...outside }) };
+      return { event: await carryOut(action, bench), writes };
     } catch (error) {
       // A command that is interrupted has an outcome; only the wait for a sandbox ends like this.
       if (signal.aborted)

@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   'custom_secret.removed',
   'push',
   'push.refused',
+  'provider.write',
   'conversation.deleted',
   'user.disabled',
   'user.enabled',

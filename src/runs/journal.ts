@@ -1,4 +1,6 @@
 import type { Journal, StepRecord } from '../agent/journal.ts';
+import type { ProviderWrite } from '../agent/tools/provider/hosted.ts';
+import type { AuditFact, AuditStore } from '../audit/audit.ts';
 import type { Conversation, ConversationStore, OpenActionState } from '../conversations/store.ts';
 import { type Event, type NewEvent, isAction } from '../events/event.ts';
 import { type EventLog, Fenced } from '../events/log.ts';
@@ -8,12 +10,13 @@ import type { Transact } from '../transact.ts';
 interface JournalStores {
   conversations: ConversationStore;
   events: EventLog;
+  audit: AuditStore;
 }
 
 export interface JournalOptions {
   conversation: number;
   generation: number;
-  read: JournalStores;
+  read: Pick<JournalStores, 'conversations' | 'events'>;
   transact: Transact<JournalStores>;
   /** Hides every secret of the conversation's user. */
   redact: (text: string) => string;
@@ -73,13 +76,14 @@ export class RunJournal implements Journal {
     });
   }
 
-  answer(observations: readonly NewEvent[]): Promise<Event[]> {
+  answer(observations: readonly NewEvent[], writes: readonly ProviderWrite[] = []): Promise<Event[]> {
     const causes = observations.flatMap((event) =>
       'observation' in event && event.cause !== undefined ? [event.cause] : [],
     );
-    return this.#write(async ({ events: log, conversations }) => {
+    return this.#write(async ({ events: log, conversations, audit }) => {
       const appended = await this.#append(log, observations);
       await conversations.closeActions(this.#options.conversation, causes);
+      if (writes.length > 0) await audit.add(await this.#facts(conversations, writes));
       return appended;
     });
   }
@@ -101,6 +105,19 @@ export class RunJournal implements Journal {
   async lastUserMessage(): Promise<number> {
     const row = await this.#options.read.conversations.get(this.#options.conversation);
     return row?.lastUserMessage ?? -1;
+  }
+
+  async #facts(conversations: ConversationStore, writes: readonly ProviderWrite[]): Promise<AuditFact[]> {
+    const { conversation, redact } = this.#options;
+    const row = await conversations.get(conversation);
+    if (!row) return [];
+    return writes.map(({ url, ...write }) => ({
+      action: 'provider.write',
+      userId: row.userId,
+      actor: 'agent',
+      subject: row.id,
+      detail: { ...write, url: url === null ? null : redact(url) },
+    }));
   }
 
   #append(log: EventLog, events: readonly NewEvent[]): Promise<Event[]> {

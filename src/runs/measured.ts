@@ -67,7 +67,7 @@ function countingJournal({ journal, spent }: AgentContext, metrics: Pick<Metrics
       return recorded;
     },
     start: (eventId) => journal.start(eventId),
-    answer: (observations) => journal.answer(observations),
+    answer: (...answered) => journal.answer(...answered),
     openActions: () => journal.openActions(),
     read: (from, limit) => journal.read(from, limit),
     lastUserMessage: () => journal.lastUserMessage(),

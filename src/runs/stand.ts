@@ -1,3 +1,4 @@
+import type { AuditStore } from '../audit/audit.ts';
 import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import { RESERVED_TOOLS } from '../agent/tools/toolbox.ts';
 import type { Conversation } from '../conversations/store.ts';
@@ -26,7 +27,7 @@ import { Workspaces } from './workspaces.ts';
 
 export interface StretchOptions {
   read: ConversationStores;
-  transact: Transact<ConversationStores>;
+  transact: Transact<ConversationStores & { audit: AuditStore }>;
   vault: Vault;
   sandboxes: Sandboxes;
   limits: SandboxLimits;

@@ -86,6 +86,14 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     ),
     knowledge: () => knowledgeAt(options, stand),
     ...(mcp && { mcp }),
+    ...(workplace?.provider && {
+      hosted: {
+        provider: workplace.provider,
+        name: workplace.name,
+        branch: workplace.branch.name,
+        mayWrite: workplace.hasToken,
+      },
+    }),
     ...(settings.searchKey && options.search && { search: options.search(settings.searchKey) }),
     model,
     replay,

@@ -20,6 +20,8 @@ export interface Workplace {
   front: GitFront;
   /** Its provider, asked with the same token; null for one that can't be asked. */
   provider: GitProvider | null;
+  /** Whether there is a token for it. */
+  hasToken: boolean;
 }
 
 /** Opens the port to a provider at a host as it was stored. */
@@ -58,6 +60,7 @@ export function workplaceOf(
     url: cloneUrl(front),
     branch: branch ? { name: branch, made: false } : { name: `parley-${row.id.slice(0, 8)}`, made: true },
     front: { ...front, conversation: row.key, alsoReads: submodules },
+    hasToken: token !== undefined,
     provider: gitProvider({ provider, host, token: token?.token ?? null }),
   };
 }

@@ -4,6 +4,7 @@ import type { WebSearch } from '../../search/web-search.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { AgentContext } from '../context.ts';
 import type { EditMemory } from './edit-memory.ts';
+import type { HostedRepository, ProviderWrite } from './provider/hosted.ts';
 import type { TaskMemory } from './task-memory.ts';
 
 /** What actions are carried out with. */
@@ -17,6 +18,10 @@ export interface Bench {
   search?: WebSearch;
   /** Not given without MCP servers. */
   mcp?: NonNullable<AgentContext['mcp']>;
+  /** Not given without a repository at a provider that can be asked. */
+  hosted?: HostedRepository;
+  /** Told of each write to the provider, which is noted together with what came of the action. */
+  wrote(write: ProviderWrite): void;
 }
 
 /** What came of an action, without its `cause`. */

@@ -2,6 +2,8 @@ import { isAction, type ActionEvent } from '../../events/event.ts';
 import { type Bench, type Result, wrong } from './bench.ts';
 import { editFile } from './edit.ts';
 import { callMcpTool } from './mcp.ts';
+import { askProvider } from './provider/ask-provider.ts';
+import { operationOf } from './provider/provider-tools.ts';
 import { runCommand } from './shell.ts';
 import { trackTasks } from './task-tracker.ts';
 import { noteThought } from './think.ts';
@@ -22,8 +24,10 @@ export async function carryOut(action: ActionEvent, bench: Bench): Promise<Resul
   if (isAction(action, 'read')) return await readFile(action, bench);
   if (isAction(action, 'edit')) return await editFile(action, bench);
   if (isAction(action, 'call_tool_mcp')) {
-    const search = action.args.name === WEB_SEARCH && action.args.server === undefined;
-    return await (search ? searchWeb : callMcpTool)(action, bench);
+    if (action.args.server !== undefined) return await callMcpTool(action, bench);
+    if (action.args.name === WEB_SEARCH) return await searchWeb(action, bench);
+    const asked = operationOf(action.args.name);
+    return await (asked ? askProvider(action, asked, bench) : callMcpTool(action, bench));
   }
   if (isAction(action, 'think')) return noteThought();
   if (isAction(action, 'task_tracking')) return trackTasks(action, bench.tasks);

@@ -7,6 +7,7 @@ import { strReplaceEditor, view } from './editor.ts';
 import { finish } from './finish.ts';
 import { mcpTool } from './mcp.ts';
 import { glob, grep } from './search.ts';
+import { PROVIDER_TOOLS, providerTools } from './provider/provider-tools.ts';
 import { executeBash } from './shell.ts';
 import { taskTracker } from './task-tracker.ts';
 import { think } from './think.ts';
@@ -22,16 +23,21 @@ export const TOOLBOX: Readonly<Record<(typeof AGENTS)[number], readonly Tool[]>>
 
 /** Names that tools of MCP servers may not have: whatever agent comes next, each name stands for one thing. */
 export const RESERVED_TOOLS: ReadonlySet<string> = new Set(
-  [...Object.values(TOOLBOX).flat(), webSearch].map(({ name }) => name),
+  [...Object.values(TOOLBOX).flat(), webSearch].map(({ name }) => name).concat(PROVIDER_TOOLS),
 );
 
-type Offering = Pick<AgentContext, 'agent' | 'search' | 'mcp'>;
+type Offering = Pick<AgentContext, 'agent' | 'search' | 'mcp' | 'hosted'>;
 
 /** What an agent may call in one run. What a tool of an MCP server does nobody knows: who only reads has none of them. */
-export function toolsOf({ agent, search, mcp }: Offering): readonly Tool[] {
+export function toolsOf({ agent, search, mcp, hosted }: Offering): readonly Tool[] {
   if (agent === 'DummyAgent') return [];
-  const own = search ? [...TOOLBOX[agent], webSearch] : TOOLBOX[agent];
-  return agent === 'CodeActAgent' && mcp ? [...own, ...mcp.tools.map(mcpTool)] : own;
+  const reads = agent === 'ReadOnlyAgent';
+  return [
+    ...TOOLBOX[agent],
+    ...(search ? [webSearch] : []),
+    ...(hosted ? providerTools({ ...hosted, mayWrite: hosted.mayWrite && !reads }) : []),
+    ...(mcp && !reads ? mcp.tools.map(mcpTool) : []),
+  ];
 }
 
 /** What a replay may call: also of an agent that has no model, and of one whose searches are recorded as commands. */

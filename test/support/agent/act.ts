@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 
 import type { Event, NewAction, NewEvent } from '../../../src/events/event.ts';
+import type { HostedRepository, ProviderWrite } from '../../../src/agent/tools/provider/hosted.ts';
 import { carryOut } from '../../../src/agent/tools/carry-out.ts';
 import { EditMemory } from '../../../src/agent/tools/edit-memory.ts';
 import { TaskMemory } from '../../../src/agent/tools/task-memory.ts';
@@ -13,6 +14,9 @@ type Answer = Extract<Event, { observation: string }>;
 export class Workshop {
   readonly sandbox = new FakeSandbox();
   readonly edits = new EditMemory();
+  /** What the provider was asked to write. */
+  readonly writes: ProviderWrite[] = [];
+  hosted: HostedRepository | null = null;
   readonly tasks = new TaskMemory();
   readonly events: Event[] = [];
   signal = new AbortController().signal;
@@ -22,9 +26,16 @@ export class Workshop {
     const understood = tool.understand(input, '');
     assert.ok(understood.ok, understood.ok ? '' : understood.problem);
     const action = this.#log(understood.action);
-    const { sandbox, edits, tasks, signal } = this;
+    const { sandbox, edits, tasks, signal, hosted } = this;
     assert.ok('action' in action);
-    const result = await carryOut(action, { sandbox: async () => sandbox, signal, edits, tasks });
+    const result = await carryOut(action, {
+      sandbox: async () => sandbox,
+      signal,
+      edits,
+      tasks,
+      wrote: (write) => void this.writes.push(write),
+      ...(hosted && { hosted }),
+    });
     const answer = this.#log({ ...result, cause: action.id });
     assert.ok('observation' in answer);
     return answer;
