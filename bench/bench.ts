@@ -48,6 +48,7 @@ for (const [name, subject] of Object.entries(SUBJECTS)) {
     bySize.push(measured.map((row) => ({ subject: name, share, ...row })));
     const seconds = ((performance.now() - began) / 1000).toFixed(0);
     process.stderr.write(`${name}, ${share === 1 ? 'full size' : 'a tenth'}: ${seconds} s\n`);
+    for (const row of measured) process.stderr.write(`  ${row.what}: ${row.measured}\n`);
   }
   rows.push(...bySize.flat());
 }

@@ -8,7 +8,7 @@ import type { Neighbour } from '../support/neighbour.ts';
 import { descendants, descriptors } from '../support/processes.ts';
 
 const USERS_AT_ONCE = 8;
-const WARM_UP_SECONDS = 10;
+const WARM_UP_SECONDS = 6;
 const PATIENCE_MS = 60_000;
 /** What a heap differs by from one look to the next, and what the code compiled meanwhile takes. */
 const NOISE_BYTES = 4 * 2 ** 20;

@@ -7,7 +7,7 @@ import { processorTime } from '../support/processes.ts';
 import { median, quantile } from '../support/statistics.ts';
 
 const CONVERSATIONS = 200;
-const STEPS = 15;
+const STEPS = 10;
 const MODEL_MS = 1_000;
 const GOAL_MS = 50;
 const PATIENCE_MS = 100_000;

@@ -14,7 +14,7 @@ const USERS = 400;
 export const postConversations: Subject = {
   seconds: 120,
   measure: (share) =>
-    withConversations((operation) => besideRow(operation, { share, rounds: share === 1 ? 12 : 4 })),
+    withConversations((operation) => besideRow(operation, { share, rounds: share === 1 ? 8 : 2 })),
 };
 
 export const withConversations: WithOperation = async (use) => {

@@ -8,7 +8,7 @@ import { Neighbour } from '../support/neighbour.ts';
 export const postProviders: Subject = {
   seconds: 120,
   measure: (share) =>
-    withProviders((operation) => besideRow(operation, { share, rounds: share === 1 ? 12 : 4 })),
+    withProviders((operation) => besideRow(operation, { share, rounds: share === 1 ? 8 : 2 })),
 };
 
 export const withProviders: WithOperation = async (use) => {

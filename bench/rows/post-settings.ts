@@ -7,7 +7,7 @@ import { SETTINGS_BODIES } from '../support/bodies.ts';
 export const postSettings: Subject = {
   seconds: 120,
   measure: (share) =>
-    withSettings((operation) => besideRow(operation, { share, rounds: share === 1 ? 12 : 4 })),
+    withSettings((operation) => besideRow(operation, { share, rounds: share === 1 ? 8 : 2 })),
 };
 
 export const withSettings: WithOperation = (use) =>

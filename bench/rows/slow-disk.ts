@@ -18,7 +18,7 @@ export const slowDisk: Subject = {
     const env = await slowDiskEnv();
     const rows: Row[] = [];
     for (const withOperation of [withSettings, withConversations, withProviders]) {
-      const options = { share, rounds: share === 1 ? 6 : 3, slowDisk: env };
+      const options = { share, rounds: share === 1 ? 4 : 2, slowDisk: env };
       rows.push(...(await withOperation((operation) => besideRow(operation, options))));
     }
     return rows.map((row) => ({ ...row, what: `${row.what}, ${SYNC_MS} ms more for each sync` }));

@@ -10,7 +10,7 @@ import { runProgram, ServerProgram } from './program.ts';
 import { median } from './statistics.ts';
 
 const CONNECTIONS = 32;
-const WARM_UP_SECONDS = 3;
+const WARM_UP_SECONDS = 2;
 const GOAL = 0.7;
 const GOAL_P99_MS = 25;
 const GOAL_DELAY_MS = 20;

@@ -10,7 +10,7 @@ import { waitingConversations } from './waiting.ts';
 /** How many watch how many conversations, in which so much is said. */
 export type Following = Pick<WatchSpec, 'transport' | 'clients' | 'perSecond'> & { conversations: number };
 
-const SECONDS = 5;
+const SECONDS = 4;
 const NAMES = { sse: 'SSE', socketio: 'Socket.IO' };
 
 /** From a message until all who follow its conversation have it, beside a bare server that is followed alike. */
