@@ -14,7 +14,8 @@ export async function prepareDirectory(
 ): Promise<void> {
   // Another user has to pass through what is above, or each launch takes a mount namespace of its own to get there.
   if (user !== null) await mkdir(dirname(path), { recursive: true, mode: 0o711 });
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  const made = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (made !== undefined && user !== null) await chown(path, user.uid, user.gid);
   const entry = await lstat(path);
   if (!entry.isDirectory()) throw new Error(`${path} is not a directory`);
   // What is inside may belong to another uid: restored from a backup, or from before the base uid was changed.

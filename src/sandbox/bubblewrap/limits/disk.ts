@@ -1,4 +1,4 @@
-import { readdir, stat, statfs } from 'node:fs/promises';
+import { opendir, readdir, stat, statfs } from 'node:fs/promises';
 import { runProgram, type Ended } from '../programs.ts';
 import { size } from './limits.ts';
 
@@ -34,6 +34,8 @@ export interface Watched {
  */
 export class DiskWatch {
   readonly #directories: readonly string[];
+  /** Those that a conversation keeps. */
+  readonly #kept: readonly string[];
   readonly #run: string | null;
   readonly #limit: number;
   readonly #members: () => Promise<number[]>;
@@ -47,7 +49,8 @@ export class DiskWatch {
   #stopped = false;
 
   constructor({ workspace, home, run }: Watched, limitBytes: number, members: () => Promise<number[]>) {
-    this.#directories = run === null ? [workspace, home] : [workspace, home, run];
+    this.#kept = [workspace, home];
+    this.#directories = run === null ? this.#kept : [...this.#kept, run];
     this.#run = run;
     this.#limit = limitBytes;
     this.#members = members;
@@ -77,7 +80,8 @@ export class DiskWatch {
       const suspect = this.#used + more > this.#ceiling || this.#usedInRun + more > MOST_IN_RUN;
       if (now < this.#nextCount || (!suspect && now < this.#countAtLatest)) return null;
     }
-    const counted = await countBytes(this.#directories);
+    const counted =
+      this.#ceiling === null && (await areEmpty(this.#kept)) ? NOTHING : await countBytes(this.#directories);
     if (counted === null) return uncountable(this.#limit);
     this.#usedInRun = counted.get(this.#run ?? '') ?? 0;
     this.#used =
@@ -135,6 +139,17 @@ function shrunk(before: readonly Free[], after: readonly Free[]): number {
     return Math.max(then.bytes - now.bytes, (then.files - now.files) * BYTES_PER_FILE);
   });
   return Math.max(0, ...drops);
+}
+
+/** Of a new conversation nothing has to be counted: two programs less, just when the sandbox starts. */
+const NOTHING: ReadonlyMap<string, number> = new Map();
+
+async function areEmpty(directories: readonly string[]): Promise<boolean> {
+  for (const path of directories) {
+    await using directory = await opendir(path);
+    if ((await directory.read()) !== null) return false;
+  }
+  return true;
 }
 
 /** Bytes by directory, and their sum as `total`; null when it took too long. */
