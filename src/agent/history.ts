@@ -74,8 +74,9 @@ export class History {
   /** What the user said while the replay went on: taken up when it is over, as no one would answer it before. */
   readonly #held: UserMessageEvent[] = [];
   agentState: AgentState = 'loading';
-  /** What the newest `system` event says. */
+  /** What the newest `system` event says, and the tools that it names. */
   system: string | null = null;
+  tools: readonly unknown[] = [];
   metrics: LlmMetrics | null = null;
   /** The newest call of an answer that has calls beyond it, which are not recorded yet. */
   later: ToolCallMetadata | null = null;
@@ -112,7 +113,7 @@ export class History {
     if (event.replay !== undefined) this.replayed = Math.max(this.replayed, event.replay + 1);
     if ('observation' in event) this.#observed(event);
     else if (isAction(event, 'message')) this.#said(event);
-    else if (isAction(event, 'system')) this.system = event.args.content;
+    else if (isAction(event, 'system')) this.#introduced(event);
     else if (isAction(event, 'recall')) this.#takenUp(event);
     else if (isCondensation(event)) this.#forget(event);
     else if (event.source === 'agent') this.#acted(event);
@@ -140,6 +141,11 @@ export class History {
     this.summary = args.summary;
     // The agent was at work, whatever the last change of state was that is not forgotten.
     this.agentState = 'running';
+  }
+
+  #introduced({ args }: Extract<Event, { action: 'system' }>): void {
+    this.system = args.content;
+    this.tools = args.tools;
   }
 
   #takenUp(event: Event): void {

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import type { LlmMetrics, NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelContext } from './context.ts';
 import { FittedModel } from './fitted-model.ts';
@@ -35,13 +37,15 @@ export class ModelMind implements Mind {
 
   introduction(log: RunLog): NewEvent | null {
     const content = systemPrompt(this.#context);
-    if (log.history.system === content) return null;
+    const tools = toolsShown(this.#tools);
+    const { history } = log;
+    if (history.system === content && isDeepStrictEqual(history.tools, tools)) return null;
     const { agent } = this.#context;
     return {
       source: 'agent',
       message: content,
       action: 'system',
-      args: { content, tools: toolsShown(this.#tools), openhands_version: V0_VERSION, agent_class: agent },
+      args: { content, tools, openhands_version: V0_VERSION, agent_class: agent },
     };
   }
 

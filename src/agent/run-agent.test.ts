@@ -130,7 +130,7 @@ test('tokens and cost add up in the metrics of the actions', async () => {
 });
 
 test('the system event shows what the model is told, and stands in the log once', async () => {
-  const stage = new Stage([{ text: 'One?' }, { text: 'Two?' }, { text: 'Three?' }]);
+  const stage = new Stage([{ text: 'One?' }, { text: 'Two?' }, { text: 'Three?' }, { text: 'Four?' }]);
   const context = {
     instructions: 'Be brief.',
     language: 'de',
@@ -148,4 +148,9 @@ test('the system event shows what the model is told, and stands in the log once'
   stage.log.append([userMessage('And more.')]);
   await stage.run({ ...context, instructions: 'Be long.' });
   assert.equal(systems().length, 2);
+  stage.log.append([userMessage('Look it up.')]);
+  const search = async () => ({ ok: true as const, results: [] });
+  await stage.run({ ...context, instructions: 'Be long.', search });
+  assert.equal(systems().length, 3, 'also when the tools are others');
+  assert.match(JSON.stringify(systems()[2]?.tools), /"web_search"/);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type SearchServer, startSearchServer } from '../../test/support/search-server.ts';
+import { type RecordingServer, startRecordingServer } from '../../test/support/recording-server.ts';
 import { Secret } from '../secrets/secret.ts';
 import { tavily } from './tavily.ts';
 
@@ -8,8 +8,8 @@ const KEY = 'tvly-a-key-for-tests';
 const QUERY = { query: 'how', maxResults: 3, domains: [] };
 
 describe('a search by Tavily', () => {
-  let server: SearchServer;
-  before(async () => void (server = await startSearchServer()));
+  let server: RecordingServer;
+  before(async () => void (server = await startRecordingServer()));
   after(() => server.close());
   const { signal } = new AbortController();
   const search = (more: object = {}) =>
@@ -52,7 +52,7 @@ describe('a search by Tavily', () => {
   });
 
   it('follows no redirect, so that the key goes nowhere else', async () => {
-    await using elsewhere = await startSearchServer();
+    await using elsewhere = await startRecordingServer();
     server.answer({ status: 307, headers: { location: `${elsewhere.url}/search` }, body: '' });
     assert.match(await problem(), /status 307/);
     assert.equal(elsewhere.requests.length, 0);

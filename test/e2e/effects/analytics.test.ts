@@ -5,16 +5,15 @@ import { version } from '../../../src/observe/version.ts';
 import { call } from '../../support/model-answers.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
-import { type SearchServer, startSearchServer } from '../../support/search-server.ts';
+import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 
 describe('analytics', () => {
   let model: ModelServer;
-  /** Any server that remembers its requests. */
-  let destination: SearchServer;
+  let destination: RecordingServer;
   let parley: Parley;
   before(async () => {
     model = await startModelServer(() => call('finish', { message: 'secret words of the agent' }));
-    destination = await startSearchServer({ body: {} });
+    destination = await startRecordingServer({ body: {} });
     parley = await startParley();
     await parley.ok('POST', '/api/settings', {
       llm_model: 'openai/scripted',

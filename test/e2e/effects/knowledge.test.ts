@@ -76,6 +76,11 @@ describe('what a repository says', () => {
     assert.deepEqual(more, []);
     assert.match(first?.extras.repo_instructions ?? '', /^# \.cursorrules\n[^]*# AGENTS\.md\n[^]*# repo\n/);
     const errors = events.flatMap((event) => (isObservation(event, 'error') ? [event.content] : []));
+    assert.equal(
+      events.filter((event) => isAction(event, 'system')).length,
+      1,
+      'and so are the instructions',
+    );
     assert.deepEqual(errors, ['The head of .openhands/microagents/broken.md cannot be used: it is no YAML.']);
   });
 

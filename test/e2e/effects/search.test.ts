@@ -6,17 +6,17 @@ import { call } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
-import { type SearchServer, startSearchServer } from '../../support/search-server.ts';
+import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 
 const KEY = 'tvly-S3arch-K3y-of-Ann-41c9';
 const SEARCH = call('web_search', { query: 'newest node release', max_results: 2, domains: ['nodejs.org'] });
 
 describe('web search', () => {
-  let search: SearchServer;
+  let search: RecordingServer;
   let model: ModelServer;
   let parley: Parley;
   before(async () => {
-    search = await startSearchServer({
+    search = await startRecordingServer({
       body: {
         results: [
           { title: 'Node.js', url: 'https://nodejs.org/en', content: 'The newest is 99.' },

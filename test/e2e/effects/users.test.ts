@@ -11,7 +11,7 @@ import { call, calls, gate, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley, TEST_KEY, type View } from '../../support/parley.ts';
-import { type SearchServer, startSearchServer } from '../../support/search-server.ts';
+import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 
 /** All there is to see for a command: variables, processes, files, git. */
 const LOOK = [
@@ -32,7 +32,7 @@ class User {
   readonly model: ModelServer;
   readonly forge: GitServer;
   /** An MCP server of this user's: it knows no method, and remembers who asked. */
-  readonly mcp: SearchServer;
+  readonly mcp: RecordingServer;
   readonly token: string;
 
   private constructor(
@@ -82,7 +82,7 @@ class User {
       },
       accounts: [{ token }],
     });
-    const mcp = await startSearchServer({ status: 404, body: {} });
+    const mcp = await startRecordingServer({ status: 404, body: {} });
     return new User(mark, language, { model, forge, mcp, token });
   }
 
@@ -114,14 +114,16 @@ class User {
 
 describe('two users at the same time', () => {
   let users: User[];
-  let search: SearchServer;
+  let search: RecordingServer;
   let parley: Parley;
   /** What each could see, by their mark. */
   const seen = new Map<string, { events: Event[]; replies: string }>();
 
   before(async () => {
     users = await Promise.all([User.make('Anna4Zq', 'de'), User.make('Bert9Kx', 'fr')]);
-    search = await startSearchServer({ body: { results: [{ url: 'https://x.example', content: 'found' }] } });
+    search = await startRecordingServer({
+      body: { results: [{ url: 'https://x.example', content: 'found' }] },
+    });
     const hosts = users.flatMap(({ model, forge, mcp }) => [model.port, forge.port, mcp.port]);
     parley = await startParley({
       PARLEY_ALLOW_PRIVATE_HOSTS: hosts.map((port) => `127.0.0.1:${port}`).join(','),

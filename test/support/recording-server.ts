@@ -2,25 +2,25 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** What Tavily would answer: a status and a body, or something of the test's own. */
-export type SearchAnswer =
+/** A status and a body, or something of the test's own. */
+export type ServerAnswer =
   | { status?: number; headers?: Record<string, string>; body: unknown }
   | ((response: ServerResponse) => void);
 
-export interface SearchServer extends AsyncDisposable {
-  /** What `PARLEY_SEARCH_URL` takes. */
+export interface RecordingServer extends AsyncDisposable {
+  /** `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly port: number;
   readonly requests: readonly { method: string; path: string; headers: IncomingHttpHeaders; body: string }[];
   /** What all requests from now on are answered with. */
-  answer(answer: SearchAnswer): void;
+  answer(answer: ServerAnswer): void;
   close(): Promise<void>;
 }
 
-/** A server on loopback that speaks Tavily's HTTP API as far as a test tells it to. */
-export async function startSearchServer(
-  first: SearchAnswer = { body: { results: [] } },
-): Promise<SearchServer> {
+/** A server on loopback that answers every request as it is told, and remembers them: a web search, say. */
+export async function startRecordingServer(
+  first: ServerAnswer = { body: { results: [] } },
+): Promise<RecordingServer> {
   const requests: { method: string; path: string; headers: IncomingHttpHeaders; body: string }[] = [];
   let answer = first;
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -39,7 +39,7 @@ export async function startSearchServer(
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The search server has no port');
+  if (address === null || typeof address === 'string') throw new Error('The recording server has no port');
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     server.close();
