@@ -37,6 +37,8 @@ export interface AgentContext {
   mcp?: Pick<ConversationServers, 'tools' | 'call'>;
   /** The repository at its provider; not given where there is none that can be asked. */
   hosted?: HostedRepository;
+  /** What is worked on, where an estimate of it is wanted first. */
+  issue?: { number: number; title: string };
   /** Null when none is configured. */
   model: RunModel | null;
   /** What is done first, without a model; nothing when not given. */

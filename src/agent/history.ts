@@ -13,7 +13,15 @@ import {
 } from '../events/event.ts';
 import { awaits } from '../security/confirmation.ts';
 import { isWarning } from './stuck.ts';
-import { imageOf, recallTold, resultTold, userTold, type Told, type UserMessageEvent } from './told.ts';
+import {
+  estimateTold,
+  imageOf,
+  recallTold,
+  resultTold,
+  userTold,
+  type Told,
+  type UserMessageEvent,
+} from './told.ts';
 
 /** What the model sees in one piece or not at all. */
 export type Unit = Span &
@@ -124,7 +132,8 @@ export class History {
     if (event.source === 'user') {
       (event.replay === undefined ? this.#held : this.pending).push(event);
     } else {
-      this.#push(event, { kind: 'said', text: event.args.content });
+      const { content: text, solvability } = event.args;
+      this.#push(event, solvability ? { kind: 'told', text: estimateTold(text) } : { kind: 'said', text });
       if (event.args.wait_for_response) this.#ended = 'waiting';
     }
   }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type { LlmMetrics, NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelContext } from './context.ts';
+import { Estimator } from './estimate.ts';
 import { FittedModel } from './fitted-model.ts';
 import { limitReached } from './limits.ts';
 import type { Decision, Mind } from './mind.ts';
@@ -22,6 +23,7 @@ interface Calls {
   spending: Spending;
   model: FittedModel;
   titler: Titler;
+  estimator: Estimator;
 }
 
 /** Has a model decide each step, within the limits of steps and budget. */
@@ -51,12 +53,13 @@ export class ModelMind implements Mind {
 
   async decide(log: RunLog, iterations: number): Promise<Decision> {
     const { history } = log;
-    const { spending, model, titler } = (this.#calls ??= this.#callsAfter(history.metrics));
+    const { spending, model, titler, estimator } = (this.#calls ??= this.#callsAfter(history.metrics));
     const limit = limitReached(this.#context, { iterations, cost: spending.cost });
     if (limit) return { ok: false, failure: limit };
     const { verdict } = log.stuck;
     if (verdict === 'stuck') return { ok: false, failure: stuck() };
     if (verdict === 'repeats') await log.append([warning()]);
+    await estimator.begin(log);
     const asked = await model.ask(log);
     const notices = log.notices.of(this.#context.model.sight.notices);
     if (notices.length > 0) await log.append(notices);
@@ -77,6 +80,11 @@ export class ModelMind implements Mind {
   #callsAfter(last: LlmMetrics | null): Calls {
     const spending = new Spending(this.#context, last);
     const model = new FittedModel(this.#context, this.#tools, spending);
-    return { spending, model, titler: new Titler(this.#context, spending) };
+    return {
+      spending,
+      model,
+      titler: new Titler(this.#context, spending),
+      estimator: new Estimator(this.#context, spending),
+    };
   }
 }

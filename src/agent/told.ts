@@ -81,3 +81,8 @@ export function imageOf(url: string) {
 function mediaTypeOf(url: string): string {
   return /^data:(image\/[a-z0-9.+-]+)[;,]/i.exec(url)?.[1] ?? 'image';
 }
+
+/** What was estimated before the agent began. It is no step of its own, which would be the last word in a request. */
+export function estimateTold(text: string): string {
+  return `Before you began, the issue was judged by itself. The user has seen this, too:\n${text}`;
+}

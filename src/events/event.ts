@@ -32,6 +32,12 @@ export interface TaskItem {
   notes: string;
 }
 
+/** Whether an issue can be solved as it is written; `unknown` where the model did not say it in the form asked for. */
+export interface Solvability {
+  verdict: 'yes' | 'partly' | 'no' | 'unknown';
+  missing: string[];
+}
+
 /** The `args` of each action. */
 export interface ActionArgs {
   system: { content: string; tools: unknown[]; openhands_version: string; agent_class: string };
@@ -41,6 +47,8 @@ export interface ActionArgs {
     image_urls: string[] | null;
     wait_for_response: boolean;
     security_risk: SecurityRisk;
+    /** Ours, of an estimate that was made before the work on an issue. */
+    solvability?: Solvability;
   };
   change_agent_state: { agent_state: AgentState; thought: string };
   recall: { recall_type: 'workspace_context' | 'knowledge'; query: string; thought: string };

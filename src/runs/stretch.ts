@@ -1,9 +1,9 @@
-import type { AgentOutcome } from '../agent/context.ts';
+import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import { modelMissing } from '../agent/failure.ts';
 import { readRecording } from '../agent/replay/recording.ts';
 import type { Conversation } from '../conversations/store.ts';
 import { ownServers } from '../conversations/own-servers.ts';
-import { requestBinding, storedRequest } from '../conversations/request.ts';
+import { type ConversationRequest, requestBinding, storedRequest } from '../conversations/request.ts';
 import { ServiceError } from '../errors.ts';
 import { errorObservation, stateAsked, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
@@ -94,6 +94,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
         mayWrite: workplace.hasToken,
       },
     }),
+    ...(settings.solvabilityAnalysis && issueOf(request)),
     ...(settings.searchKey && options.search && { search: options.search(settings.searchKey) }),
     model,
     replay,
@@ -116,6 +117,12 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   options.ran?.(row.userId, { agent: settings.agent, outcome: outcome.kind });
   if (outcome.kind === 'aborted') signal.throwIfAborted();
   return endOf(outcome, Math.max(journal.seen, row.lastUserMessage), redact);
+}
+
+/** The issue that a conversation was started from. */
+function issueOf({ suggested_task: task }: ConversationRequest): Pick<AgentContext, 'issue'> {
+  if (task?.task_type !== 'OPEN_ISSUE') return {};
+  return { issue: { number: task.issue_number, title: task.title } };
 }
 
 function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => string): End {

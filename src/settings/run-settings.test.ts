@@ -32,6 +32,7 @@ describe('the settings of a run', () => {
       tokens: [],
       providerHosts: {},
       identity: { name: 'Parley', email: 'parley@localhost' },
+      solvabilityAnalysis: true,
       resourceFactor: 1,
       consentsToAnalytics: false,
       liveSecrets: [],

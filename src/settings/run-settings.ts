@@ -47,6 +47,8 @@ export interface RunSettings {
   providerHosts: Partial<Record<ProviderName, string>>;
   /** Author and committer of what the agent commits. */
   identity: { name: string; email: string };
+  /** Whether a conversation from an issue begins with an estimate of it. */
+  solvabilityAnalysis: boolean;
   /** Multiplies the limits of the sandbox: 1, 2, 4 or 8. */
   resourceFactor: number;
   /** Whether anything may be told of the user's runs. */
@@ -93,6 +95,7 @@ export function runSettingsOf(
     tokens: openTokens(tokens, secrets, (path) => open.get(path)),
     providerHosts: Object.fromEntries(Object.entries(tokens).map(([provider, { host }]) => [provider, host])),
     identity: identityOf(set),
+    solvabilityAnalysis: set.enable_solvability_analysis ?? true,
     resourceFactor: set.remote_runtime_resource_factor ?? 1,
     consentsToAnalytics: set.user_consents_to_analytics === true,
     liveSecrets: [...open.values()],

@@ -73,6 +73,7 @@ const SETTINGS: RunSettings = {
   tokens: [],
   providerHosts: {},
   identity: { name: 'Parley', email: 'parley@localhost' },
+  solvabilityAnalysis: false,
   resourceFactor: 1,
   consentsToAnalytics: false,
   liveSecrets: [new Secret('a-live-secret')],

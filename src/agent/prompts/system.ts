@@ -87,10 +87,11 @@ ${lines.join('\n')}`;
 
 function languageTold(language: string): string {
   if (language === '') return '';
-  return `# Language\nWrite to the user in ${nameOf(language)}. Code, commit messages and files keep the language they have.`;
+  return `# Language\nWrite to the user in ${languageCalled(language)}. Code, commit messages and files keep the language they have.`;
 }
 
-function nameOf(tag: string): string {
+/** A language by its name in English. */
+export function languageCalled(tag: string): string {
   try {
     const name = new Intl.DisplayNames(['en'], { type: 'language' }).of(tag);
     return name === undefined || name === tag ? tag : `${name} (${tag})`;
