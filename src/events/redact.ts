@@ -1,34 +1,39 @@
 import type { NewEvent } from './event.ts';
 
-/** Members of an event that are names of ours, not text: a secret that equals one must not break the log. */
-const KEPT = new Set([
-  'action',
-  'observation',
-  'source',
-  'timestamp',
-  'agent_state',
-  'confirmation_state',
-  'impl_source',
-  'recall_type',
-]);
+/**
+ * Members of an event that are names of ours, not text: a secret that equals one must not break the log. By how deep
+ * they stand: what a model or a tool calls alike, further down, is text.
+ */
+const KEPT: readonly ReadonlySet<string>[] = [
+  new Set(['action', 'observation', 'source', 'timestamp']),
+  new Set(['agent_state', 'confirmation_state', 'impl_source', 'recall_type']),
+];
+/** Below all that. */
+const INSIDE = KEPT.length;
 
 /** The event with every text in it cleaned, names of members that came from a model or a tool included. */
 export function redactEvent<E extends NewEvent>(event: E, redact: (text: string) => string): E {
   // The shape is kept: only strings become other strings.
-  return clean(event, redact, true) as E;
+  return clean(event, redact, 0) as E;
 }
 
-function clean(value: unknown, redact: (text: string) => string, top: boolean): unknown {
+/** Any JSON with every text in it cleaned, names of members included. */
+export function redactJson<T>(value: T, redact: (text: string) => string): T {
+  return clean(value, redact, INSIDE) as T;
+}
+
+function clean(value: unknown, redact: (text: string) => string, depth: number): unknown {
   if (typeof value === 'string') return redact(value);
-  if (Array.isArray(value)) return value.map((entry) => clean(entry, redact, false));
+  if (Array.isArray(value)) return value.map((entry) => clean(entry, redact, INSIDE));
   if (value === null || typeof value !== 'object') return value;
   const cleaned: Record<string, unknown> = {};
   for (const [name, member] of Object.entries(value)) {
-    const key = top ? name : redact(name);
+    const key = depth === 0 ? name : redact(name);
     // defineProperty's semantics without its cost: only a member called __proto__ would be lost by assignment.
-    if (key === '__proto__')
-      Object.defineProperty(cleaned, key, { value: clean(member, redact, false), enumerable: true });
-    else cleaned[key] = KEPT.has(name) ? member : clean(member, redact, false);
+    if (key === '__proto__') {
+      const enumerable = true;
+      Object.defineProperty(cleaned, key, { value: clean(member, redact, depth + 1), enumerable });
+    } else cleaned[key] = KEPT[depth]?.has(name) ? member : clean(member, redact, depth + 1);
   }
   return cleaned;
 }

@@ -78,9 +78,7 @@ class Bounds {
       case 'audio':
         return note(`a sound (${named(block.mimeType)}) is left out`);
       case 'resource_link':
-        return this.text(
-          [`Resource ${block.uri}`, block.name, block.description].filter(Boolean).join(' — '),
-        );
+        return this.text([`Resource ${block.uri}`, block.name, block.description].filter(Boolean).join(': '));
       default:
         return this.#resource(block.resource);
     }

@@ -42,6 +42,7 @@ export class McpClient {
   readonly #client: Client;
   readonly #transport: Transport;
   readonly #allowance: Allowance;
+  #listed = false;
   /** The sandbox that the program lives in; null for a remote server. */
   readonly sandbox: Sandbox | null;
 
@@ -50,6 +51,14 @@ export class McpClient {
     this.#transport = transport;
     this.#allowance = allowance;
     this.sandbox = sandbox;
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      this.#listed = false;
+    });
+  }
+
+  /** Whether the server has not said since that its tools are others than it listed. */
+  get listed(): boolean {
+    return this.#listed;
   }
 
   /**
@@ -96,6 +105,7 @@ export class McpClient {
   /** The tools as the server lists them, unread. */
   async list(signal: AbortSignal): Promise<unknown[]> {
     this.#allowance.renew();
+    this.#listed = true;
     if (!this.#client.getServerCapabilities()?.tools) return [];
     const tools: unknown[] = [];
     let cursor: string | undefined;

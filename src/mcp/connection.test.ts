@@ -352,3 +352,31 @@ test('a server whose sandbox is gone runs again in the next one', async (t) => {
   assert.equal(connection.status, 'ready', connection.failure?.reason);
   assert.equal((await call('echo', { message: 'here' })).kind, 'answered');
 });
+
+test('a server that says its tools have changed is asked again when the next run begins', async (t) => {
+  const tools: object[] = [plainTool('grow')];
+  const server = await scripted(t, tools, ({ method }) =>
+    method === 'tools/call'
+      ? (response, id) => {
+          tools.push(plainTool('grown'));
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          for (const message of [
+            { method: 'notifications/tools/list_changed' },
+            { id, result: { content: [] } },
+          ]) {
+            response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+          }
+          response.end();
+        }
+      : null,
+  );
+  const { connection, begin, call } = connectionTo(t, remote('shttp', server.url));
+  await begin();
+  await call('grow');
+  await begin();
+  assert.deepEqual(
+    connection.tools.map(({ name }) => name),
+    ['grow', 'grown'],
+  );
+  assert.equal(server.requests.filter(({ method }) => method === 'initialize').length, 1);
+});

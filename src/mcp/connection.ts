@@ -74,6 +74,7 @@ export class McpConnection {
     if (sandbox && sandbox !== (await ways.sandbox().catch(() => null))) {
       this.#break(this.#gone, SANDBOX_GONE);
     }
+    if (this.#client && !this.#client.listed) await this.#list(this.#client, signal);
     if (!this.#client) await this.#connect(ways, signal);
   }
 
@@ -121,11 +122,9 @@ export class McpConnection {
     try {
       const broken = (failure: Failure): void => this.#break(gone, failure);
       client = await McpClient.connect(this.named.server, ways, broken, stop);
-      const { tools, leftOut } = readTools(await client.list(stop));
+      this.#take(await client.list(stop));
       stop.throwIfAborted();
       this.#client = client;
-      this.#tools = tools;
-      this.#leftOut = leftOut;
       this.#failedTries = 0;
       this.#set('ready', null);
     } catch (error) {
@@ -142,6 +141,24 @@ export class McpConnection {
         : await failureOf(gone.signal.aborted ? gone.signal.reason : error);
       this.#set('failed', said);
     }
+  }
+
+  /** The server said that its tools have changed. One that cannot list them is connected anew. */
+  async #list(client: McpClient, signal: AbortSignal): Promise<void> {
+    const gone = this.#gone;
+    const late = AbortSignal.timeout(this.#timeouts.connectMs);
+    try {
+      this.#take(await client.list(AbortSignal.any([signal, late, gone.signal])));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#break(gone, await failureOf(error));
+    }
+  }
+
+  #take(listed: readonly unknown[]): void {
+    const { tools, leftOut } = readTools(listed);
+    this.#tools = tools;
+    this.#leftOut = leftOut;
   }
 
   async #ask(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
+import { redactJson } from '../events/redact.ts';
 import type { Ways } from './client.ts';
 import { type CallOutcome, McpConnection, type McpTimeouts } from './connection.ts';
 import { type NamedServer, unlike } from './server.ts';
@@ -11,6 +12,16 @@ export interface OfferedTool extends McpTool {
   offered: string;
   /** The name of its server. */
   server: string;
+}
+
+/** What a run begins with. */
+export interface ServersOfRun {
+  servers: readonly NamedServer[];
+  ways: Ways;
+  /** Names that tools of servers may not have. */
+  reserved: ReadonlySet<string>;
+  /** Hides the secrets of the conversation: a server may echo its own in what it says of its tools. */
+  redact: (text: string) => string;
 }
 
 /** Tools of all servers of one conversation, and the characters of their descriptions and schemas. */
@@ -37,15 +48,10 @@ export class ConversationServers {
   /**
    * A run begins with these servers: those that are new or failed are connected, those that are no more are left.
    * Resolves when each is ready or has failed.
-   * @param reserved names that tools of servers may not have
    * @throws the signal's reason
    */
-  async begin(
-    servers: readonly NamedServer[],
-    ways: Ways,
-    reserved: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async begin(run: ServersOfRun, signal: AbortSignal): Promise<void> {
+    const { servers, ways } = run;
     const former = this.#connections;
     this.#ways = ways;
     this.#connections = new Map(
@@ -57,7 +63,7 @@ export class ConversationServers {
     const kept = new Set(this.#connections.values());
     await Promise.all([...former.values()].filter((one) => !kept.has(one)).map((one) => one.close()));
     await Promise.all([...kept].map((connection) => connection.begin(ways, signal)));
-    this.#offer(reserved);
+    this.#offer(run);
   }
 
   get connections(): readonly McpConnection[] {
@@ -116,22 +122,26 @@ export class ConversationServers {
     return tool && { name: tool.name, server };
   }
 
-  #offer(reserved: ReadonlySet<string>): void {
+  #offer({ reserved, redact }: ServersOfRun): void {
     const all = [...this.#connections.values()].flatMap((connection) =>
       connection.status === 'ready'
-        ? connection.tools.map((tool) => ({ ...tool, server: connection.named.name }))
+        ? connection.tools.map((tool) => ({
+            ...tool,
+            server: connection.named.name,
+            shown: redact(tool.name),
+          }))
         : [],
     );
     const counts = new Map<string, number>();
-    for (const { name } of all) counts.set(plainName(name), (counts.get(plainName(name)) ?? 0) + 1);
+    for (const { shown } of all) counts.set(plainName(shown), (counts.get(plainName(shown)) ?? 0) + 1);
     const taken = new Set(reserved);
     const offered: OfferedTool[] = [];
     const leftOut: (LeftOut & { server: string })[] = [];
     let characters = 0;
-    for (const tool of all) {
-      const plain = plainName(tool.name);
+    for (const { shown, ...tool } of all) {
+      const plain = plainName(shown);
       const clashes = reserved.has(plain) || (counts.get(plain) ?? 0) > 1;
-      const name = free(taken, clashes ? prefixed(tool.server, tool.name) : plain);
+      const name = free(taken, clashes ? prefixed(tool.server, shown) : plain);
       characters += tool.description.length + JSON.stringify(tool.schema).length;
       if (offered.length === MAX_TOOLS || characters > MAX_CHARACTERS) {
         const { server } = tool;
@@ -139,7 +149,8 @@ export class ConversationServers {
         continue;
       }
       taken.add(name);
-      offered.push({ ...tool, offered: name });
+      const description = redact(tool.description);
+      offered.push({ ...tool, description, schema: redactJson(tool.schema, redact), offered: name });
     }
     this.#offered = offered;
     this.#leftOut = leftOut;

@@ -1,6 +1,5 @@
 import type { McpConnection, McpTimeouts } from '../mcp/connection.ts';
-import { ConversationServers } from '../mcp/conversation-servers.ts';
-import type { NamedServer } from '../mcp/server.ts';
+import { ConversationServers, type ServersOfRun } from '../mcp/conversation-servers.ts';
 import type { StatusUpdate } from '../live/subscriptions.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
@@ -12,12 +11,8 @@ export interface McpServersOptions {
 }
 
 /** What a run needs its servers for. */
-export interface McpRun {
-  servers: readonly NamedServer[];
-  /** Names of tools of our own. */
-  reserved: ReadonlySet<string>;
+export interface McpRun extends Omit<ServersOfRun, 'ways'> {
   sandbox: () => Promise<Sandbox>;
-  redact: (text: string) => string;
   signal: AbortSignal;
 }
 
@@ -54,8 +49,8 @@ export class McpServers {
     }
     const held = this.#held.get(key) ?? this.#hold(key, run.redact);
     held.redact = run.redact;
-    const ways = { sandbox: run.sandbox, fetch: this.#options.fetch };
-    await held.servers.begin(run.servers, ways, run.reserved, run.signal);
+    const { sandbox, signal, ...rest } = run;
+    await held.servers.begin({ ...rest, ways: { sandbox, fetch: this.#options.fetch } }, signal);
     return { servers: held.servers, failures: news(held) };
   }
 

@@ -39,6 +39,28 @@ describe('the settings of a run', () => {
     });
   });
 
+  test('MCP servers come with the secrets that are bound to their address or program', () => {
+    const mcp = {
+      sse_servers: [],
+      stdio_servers: [{ name: 'files', command: 'npx', args: ['files'], env: ['TOKEN', 'GONE'] }],
+      shttp_servers: [{ url: 'https://a.example/mcp', timeout: 5 }, { url: 'https://b.example/mcp' }],
+    };
+    const sealed = (path: string, destination: string) => ({
+      [path]: seals.seal(path, new Secret(`secret of ${path}`), destination),
+    });
+    const secrets = {
+      ...sealed('mcp_config.stdio_servers.files.TOKEN', '["npx","files"]'),
+      ...sealed('mcp_config.stdio_servers.files.GONE', '["npx","other"]'),
+      ...sealed('mcp_config.shttp_servers.https://a.example/mcp', 'https://a.example/mcp'),
+      ...sealed('mcp_config.shttp_servers.https://b.example/mcp', 'https://evil.example/mcp'),
+    };
+    const [files, a, b] = of({ mcp }, secrets).mcpServers;
+    assert.ok(files?.kind === 'stdio' && a?.kind === 'shttp' && b?.kind === 'shttp');
+    assert.deepEqual(Object.keys(files.env), ['TOKEN']);
+    assert.equal(a.apiKey?.unwrap(), 'secret of mcp_config.shttp_servers.https://a.example/mcp');
+    assert.deepEqual([a.callMs, b.callMs, b.apiKey], [5_000, null, null]);
+  });
+
   test('a budget of 0 is none', () => {
     assert.equal(of({ members: { max_budget_per_task: 0 } }).maxBudget, null);
     assert.equal(of({ members: { max_budget_per_task: 0.5 } }).maxBudget, 0.5);
