@@ -16,19 +16,19 @@ const SERVER: RemoteServer = {
 
 /** A fetch that answers with these pieces. */
 function answering(pieces: Iterable<Uint8Array>, type: string) {
-  const asked: { url: string; authorization: string | null }[] = [];
+  const authorizations: (string | null)[] = [];
   const broken: string[] = [];
   const fetch = remoteFetch(
     SERVER,
-    async (url, init) => {
-      asked.push({ url: String(url), authorization: new Headers(init?.headers).get('authorization') });
-      const body = ReadableStream.from(pieces) as ReadableStream<Uint8Array>;
+    async (_, init) => {
+      authorizations.push(new Headers(init?.headers).get('authorization'));
+      const body = ReadableStream.from(pieces);
       return new Response(body, { headers: { 'content-type': type } });
     },
     new Allowance(),
     (reason) => broken.push(reason),
   );
-  return { fetch, asked, broken };
+  return { fetch, authorizations, broken };
 }
 
 async function drained(response: Response): Promise<number> {
@@ -38,15 +38,12 @@ async function drained(response: Response): Promise<number> {
 }
 
 test('the key goes to the origin of the server, whatever the path, and nowhere else', async () => {
-  const { fetch, asked } = answering([], 'application/json');
+  const { fetch, authorizations } = answering([], 'application/json');
   await fetch('https://mcp.example/other', { headers: { authorization: 'Bearer of another' } });
   await fetch('https://mcp.example:8443/mcp');
   await fetch('http://mcp.example/mcp');
   await fetch('https://evil.example/mcp', { headers: { authorization: 'Bearer key-0123456789' } });
-  assert.deepEqual(
-    asked.map(({ authorization }) => authorization),
-    ['Bearer key-0123456789', null, null, null],
-  );
+  assert.deepEqual(authorizations, ['Bearer key-0123456789', null, null, null]);
 });
 
 test('events are counted one by one, however their ends are torn', async () => {

@@ -20,11 +20,10 @@ const NOT_YET: Readonly<Record<string, readonly string[]>> = {
     'enable_solvability_analysis',
     'sandbox_base_container_image',
     'sandbox_runtime_container_image',
-    'mcp_config',
     'sandbox_api_key',
   ],
-  Conversations: ['mcp_config'],
-  'Provider tokens': ['mcp_config'],
+  Conversations: [],
+  'Provider tokens': [],
 };
 
 interface Row {

@@ -238,12 +238,13 @@ describe('mcp_config', () => {
     );
   });
 
-  it('prefixes the tools of servers that share a name with each other or with our own', async () => {
+  it('is stored with provider tokens too, and prefixes the tools of servers that share a name with each other or with our own', async () => {
     await scripted(
       async ([a, b]) => {
         await using model = await startModelServer(byTurn([done]));
         const servers = { shttp_servers: [a?.url, b?.url] };
-        await settings(model, servers);
+        await settings(model, {});
+        await parley.ok('POST', '/api/add-git-providers', { mcp_config: servers });
         await begin('clash');
         await finished('clash');
         const [one, two] = [a, b].map((server) => new URL(server?.url ?? '').host.replaceAll(/[.:]/g, '_'));
