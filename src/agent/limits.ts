@@ -1,4 +1,4 @@
-import { highestPrice } from '../model/price.ts';
+import { highestPrice, isPriced } from '../model/price.ts';
 import type { ModelContext } from './context.ts';
 import type { Failure } from './failure.ts';
 
@@ -21,7 +21,7 @@ export function limitReached(
   const exhausted = stepsExhausted(context.maxIterations, stand.iterations);
   if (exhausted) return exhausted;
   if (context.maxBudget === null) return null;
-  const spent = stand.cost >= allowed(context) || highestPrice(context.model.name, 0, 0) === null;
+  const spent = stand.cost >= allowed(context) || !isPriced(context.model.name);
   return spent ? budgetExhausted(context, stand.cost) : null;
 }
 
@@ -37,11 +37,11 @@ export function highestCost(
   { tokens, longest }: CallSize,
 ): { dollars: number; maxOutputTokens?: number } | null {
   const { name } = context.model;
-  const most = highestPrice(name, tokens, longest);
-  const read = highestPrice(name, tokens, 0);
-  if (most === null || read === null) return null;
   const room = allowed(context) - taken;
+  const most = highestPrice(name, tokens, longest);
+  if (most === null) return null;
   if (most <= room) return { dollars: most };
+  const read = highestPrice(name, tokens, 0) ?? most;
   const payable = Math.floor(((room - read) / (most - read)) * longest);
   const maxOutputTokens = Math.min(payable, SURE_LIMIT);
   if (!(maxOutputTokens >= Math.min(SHORTEST_ANSWER, longest))) return null;
@@ -52,7 +52,7 @@ export function highestCost(
 /** Why no call is made: the budget is used up, but for less than one may cost, or it cannot be kept. */
 export function budgetExhausted(context: ModelContext, cost: number): Failure {
   const { name } = context.model;
-  if (highestPrice(name, 0, 0) === null) {
+  if (!isPriced(name)) {
     return stopped(
       'model_price_unknown',
       `The price of the model ${name} is not known, so max_budget_per_task cannot be kept.`,

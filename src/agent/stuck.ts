@@ -27,8 +27,8 @@ interface Turn {
 }
 
 /**
- * Sees whether the agent goes round in circles, folded from the log: a run that takes over sees the same. What the
- * user says, and an end in error, begin anew.
+ * Sees whether the agent goes round in circles, folded from the log: a run that takes over sees the same of what is not
+ * forgotten. What the user says, and an end in error, begin anew.
  */
 export class StuckWatch {
   #turns: Turn[] = [];

@@ -19,6 +19,11 @@ export function highestPrice(name: string, promptTokens: number, completionToken
   return plain === null || kept === null ? null : Math.max(plain, kept);
 }
 
+/** Whether the price of that model is known. */
+export function isPriced(name: string): boolean {
+  return priceOf(name, NOTHING) !== null;
+}
+
 /** How many tokens the model can read and write in one call; null when that is not known. */
 export function contextWindow(name: string): number | null {
   const entry = entryOf(name, NOTHING);
