@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Event, isObservation } from '../../../src/events/event.ts';
 import { type GitServer, startGitServer } from '../../support/git-server.ts';
 import { leaksIn } from '../../support/leaks.ts';
+import { plainTool, type ScriptedMcp, startScriptedMcp } from '../../support/mcp-servers.ts';
 import { call, calls, gate, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
@@ -31,8 +32,7 @@ class User {
   key = TEST_KEY;
   readonly model: ModelServer;
   readonly forge: GitServer;
-  /** An MCP server of this user's: it knows no method, and remembers who asked. */
-  readonly mcp: RecordingServer;
+  readonly mcp: ScriptedMcp;
   readonly token: string;
 
   private constructor(
@@ -61,6 +61,7 @@ class User {
             calls([
               { name: 'execute_bash', input: { command: LOOK } },
               { name: 'web_search', input: { query: `what is ${mark}` } },
+              { name: 'consult', input: { about: mark } },
               { name: `tool_${mark}`, input: {} },
               { name: 'execute_bash', input: { command: `cat /none/${mark}; exit 3` } },
             ]),
@@ -82,7 +83,7 @@ class User {
       },
       accounts: [{ token }],
     });
-    const mcp = await startRecordingServer({ status: 404, body: {} });
+    const mcp = await startScriptedMcp([plainTool('consult')]);
     return new User(mark, language, { model, forge, mcp, token });
   }
 
@@ -124,7 +125,7 @@ describe('two users at the same time', () => {
     search = await startRecordingServer({
       body: { results: [{ url: 'https://x.example', content: 'found' }] },
     });
-    const hosts = users.flatMap(({ model, forge, mcp }) => [model.port, forge.port, mcp.port]);
+    const hosts = users.flatMap(({ model, forge, mcp }) => [model.port, forge.port, new URL(mcp.url).port]);
     parley = await startParley({
       PARLEY_ALLOW_PRIVATE_HOSTS: hosts.map((port) => `127.0.0.1:${port}`).join(','),
       PARLEY_SEARCH_URL: search.url,
@@ -249,6 +250,10 @@ describe('two users at the same time', () => {
       const git = JSON.stringify(one.forge.requests);
       assert.deepEqual(leaksIn(git, { token: one.token }), ['token'], 'their own went there');
       assert.deepEqual(leaksIn(git, marks(other)), [], one.mark);
+      assert.deepEqual(
+        one.mcp.calls().map(({ params, headers }) => [params.arguments, headers.authorization]),
+        [[{ about: one.mark }, `Bearer mcp-${one.mark}-key`]],
+      );
       assert.deepEqual(leaksIn(JSON.stringify(one.mcp.requests), marks(other)), [], one.mark);
       const searches = search.requests.filter(({ body }) => body.includes(one.mark));
       assert.deepEqual(
