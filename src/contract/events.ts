@@ -10,10 +10,19 @@ const digits = (what: string) =>
     .string()
     .regex(/^[0-9]{1,9}$/, `must be ${what}`)
     .transform(Number);
-const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+/** Where to begin: an id below 0 stands before all there are. */
+const start = z
+  .string()
+  .regex(/^-?[0-9]{1,9}$/, 'must be an event id')
+  .transform((value) => Math.max(0, Number(value)));
+/** As clients of V0 write it: Python makes `True` and `False` of its own. */
+const flag = z
+  .string()
+  .regex(/^([Tt]rue|TRUE|1|[Yy]es|[Oo]n|[Ff]alse|FALSE|0|[Nn]o|[Oo]ff)$/, 'must be true or false')
+  .transform((value) => /^(true|1|yes|on)$/i.test(value));
 
 export const eventsQuery = z.object({
-  start_id: digits('an event id').optional().describe('The first id of the page; 0 when not given.'),
+  start_id: start.optional().describe('The first id of the page; 0 when not given.'),
   end_id: digits('an event id').optional().describe('The last id, itself included.'),
   reverse: flag.optional().describe('Newest first.'),
   limit: z
@@ -21,11 +30,11 @@ export const eventsQuery = z.object({
     .regex(/^-?[0-9]{1,9}$/, 'must be an integer')
     .transform(Number)
     .optional()
-    .describe(`At most this many, 1 to ${MAX_EVENTS}; 20 when not given. A page is bounded in bytes too.`),
+    .describe(`At most this many, 0 to ${MAX_EVENTS}; 20 when not given. A page is bounded in bytes too.`),
 });
 
 export const streamQuery = z.object({
-  start_id: digits('an event id').optional().describe('Begin with this event; `Last-Event-ID` wins.'),
+  start_id: start.optional().describe('Begin with this event; `Last-Event-ID` wins.'),
 });
 
 /** One event in the shape of V0; what `args` and `extras` hold depends on the kind. */
@@ -43,13 +52,21 @@ export const trajectory = z.object({ trajectory: z.array(eventView) });
 export const ASKED_STATES = ['running', 'paused', 'stopped', 'user_confirmed', 'user_rejected'] as const;
 export type AskedState = (typeof ASKED_STATES)[number];
 
+const imageUrls = z.array(imageUrl).max(100).nullish();
+
 const messageAction = z.object({
   action: z.literal('message'),
-  args: z.object({
-    content: text(LARGE_BODY),
-    image_urls: z.array(imageUrl).max(100).nullish(),
-    file_urls: z.array(line(4_096)).max(100).nullish(),
-  }),
+  args: z
+    .object({
+      content: text(LARGE_BODY),
+      image_urls: imageUrls,
+      images_urls: imageUrls.describe('What old clients of V0 call `image_urls`.'),
+      file_urls: z.array(line(4_096)).max(100).nullish(),
+    })
+    .transform(({ images_urls: old, image_urls: images, ...args }) => ({
+      ...args,
+      image_urls: images ?? old,
+    })),
 });
 
 /** Characters of the reason for a rejection. */
@@ -72,7 +89,7 @@ export type ClientAction = z.output<typeof clientAction>;
 /** Body of `POST …/message`. */
 export const messageBody = z.object({
   message: text(LARGE_BODY).min(1, 'must not be empty'),
-  image_urls: z.array(imageUrl).max(100).nullish(),
+  image_urls: imageUrls,
 });
 
 export const accepted = z.object({ success: z.literal(true) });

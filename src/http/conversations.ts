@@ -22,6 +22,9 @@ export const UNKNOWN = problems({ 404: 'There is no such conversation of this us
 export const INVALID = problems({ 422: 'A member is not valid. Nothing is stored.' });
 export const FULL = problems({ 429: 'Too many requests, or too many conversations wait for their turn.' });
 
+/** V0 set no bound: whoever asks for more gets a page of as many, and where the next begins. */
+const MOST_LISTED = 1_000;
+
 const listQuery = z.object({
   page_id: z
     .string()
@@ -30,10 +33,10 @@ const listQuery = z.object({
     .describe('The `next_page_id` of the former page.'),
   limit: z
     .string()
-    .regex(/^([1-9]|[1-9][0-9]|100)$/, 'must be 1 to 100')
-    .transform(Number)
+    .regex(/^[1-9][0-9]{0,8}$/, 'must be a number from 1')
+    .transform((value) => Math.min(Number(value), MOST_LISTED))
     .optional()
-    .describe('At most this many, 1 to 100; 20 when not given.'),
+    .describe(`At most this many, and never more than ${MOST_LISTED}; 20 when not given.`),
   selected_repository: line(500).optional(),
   conversation_trigger: line(100).optional(),
 });

@@ -17,6 +17,7 @@ import { problems } from '../contract/problem.ts';
 import { act } from '../conversations/act.ts';
 import type { ConversationService } from '../conversations/service.ts';
 import { ServiceError } from '../errors.ts';
+import { isHidden } from '../events/hidden.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { writeEvents } from '../live/sse.ts';
 import { type Subscriptions, WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
@@ -56,8 +57,8 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
       },
       handler: async ({ principal, params, query }, reply) => {
         const limit = query.limit ?? 20;
-        if (limit < 1 || limit > MAX_EVENTS) {
-          throw new ServiceError('invalid_limit', `limit must be 1 to ${MAX_EVENTS}.`);
+        if (limit < 0 || limit > MAX_EVENTS) {
+          throw new ServiceError('invalid_limit', `limit must be 0 to ${MAX_EVENTS}.`);
         }
         const range: EventRange = {
           from: query.start_id ?? 0,
@@ -77,7 +78,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
     server.get('/api/conversations/:id/trajectory', {
       schema: {
         tags: ['events'],
-        summary: 'The whole log, to read or to replay',
+        summary: 'The log without what is hidden, to read or to replay',
         params: byId,
         response: { 200: trajectory, ...UNKNOWN },
       },
@@ -180,7 +181,7 @@ async function* trajectoryText(
   id: string,
 ): AsyncGenerator<string> {
   yield '{"trajectory":[';
-  for (let from = 0, first = true; ; first = false) {
+  for (let from = 0, between = ''; ;) {
     const page = await service.events(principal, id, {
       from,
       limit: TRAJECTORY_PAGE,
@@ -188,8 +189,11 @@ async function* trajectoryText(
     });
     const last = page.at(-1);
     if (!last) break;
-    yield `${first ? '' : ','}${page.map(({ json }) => json).join(',')}`;
     from = last.id + 1;
+    const shown = page.filter((event) => !isHidden(event));
+    if (shown.length === 0) continue;
+    yield between + shown.map(({ json }) => json).join(',');
+    between = ',';
   }
   yield ']}';
 }

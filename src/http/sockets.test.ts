@@ -103,6 +103,7 @@ describe('Socket.IO', () => {
     assert.deepEqual(conversation.asked, ['do it', 'paused']);
     assert.equal(said[0]?.message, 'do it');
     assert.match(said[1]?.message ?? '', /action must be "message" or "change_agent_state"/);
+    assert.equal(said[2]?.message, 'Not valid: payload is required.');
     assert.deepEqual([said[1]?.error, said[2]?.error], [true, true]);
   });
 

@@ -153,7 +153,7 @@ async function join(service: Conversations, principal: Principal, id: string): P
 
 function actionOf(payload: unknown) {
   const result = clientAction.safeParse(payload);
-  if (!result.success) throw invalidRequest(memberErrors(result.error.issues, payload, []));
+  if (!result.success) throw invalidRequest(memberErrors(result.error.issues, payload, ['payload']));
   return result.data;
 }
 

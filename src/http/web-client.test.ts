@@ -45,14 +45,22 @@ describe('a browser client of a folder', () => {
   const get = (path: string, headers: Record<string, string> = PAGE) =>
     http.request('GET', path, { key: null, headers });
   /** As it stands: fetch would take `..` out of the path. */
-  const getRaw = async (path: string): Promise<{ status: number; text: string }> => {
+  const getRaw = async (path: string) => {
     const asked = httpRequest(http.url, { path, headers: PAGE }).end();
     const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    return { status: answer.statusCode ?? 0, text: (await answer.toArray()).join('') };
+    return { headers: answer.headers, text: (await answer.toArray()).join('') };
   };
 
   it('is its index at / and wherever a browser goes', async () => {
-    for (const path of ['/', '/?x=1', '/conversations/abc', '/settings/llm', '/apis', '/no.txt']) {
+    for (const path of [
+      '/',
+      '/?x=1',
+      '/index.html',
+      '/conversations/abc',
+      '/settings/llm',
+      '/apis',
+      '/no.txt',
+    ]) {
       const { status, text, headers } = await get(path);
       assert.deepEqual([status, text], [200, INDEX], path);
       assert.match(headers.get('content-type') ?? '', /^text\/html/);
@@ -70,6 +78,10 @@ describe('a browser client of a folder', () => {
     assert.equal(asset.headers.get('x-content-type-options'), 'nosniff');
     const file = await get('/robots.txt', {});
     assert.deepEqual([file.text, file.headers.get('cache-control')], ['User-agent: *', 'no-store']);
+    for (const path of ['/assets/../robots.txt', '/assets/up/robots.txt']) {
+      const { text, headers } = await getRaw(path);
+      assert.deepEqual([text, headers['cache-control']], ['User-agent: *', 'no-store'], path);
+    }
   });
 
   it('is never where the service is', async () => {
@@ -111,12 +123,14 @@ describe('a browser client of a folder', () => {
   });
 
   it('cannot be framed, and runs its own scripts alone', async () => {
-    const { headers } = await get('/');
-    assert.equal(headers.get('x-frame-options'), 'DENY');
-    const policy = headers.get('content-security-policy') ?? '';
-    assert.match(policy, /frame-ancestors 'none'/);
-    assert.match(policy, /script-src 'self' 'wasm-unsafe-eval' 'sha256-[^']+';/);
-    assert.match(policy, /connect-src 'self'/);
+    for (const path of ['/', '/index.html', '/conversations/abc']) {
+      const { headers } = await get(path);
+      assert.equal(headers.get('x-frame-options'), 'DENY');
+      const policy = headers.get('content-security-policy') ?? '';
+      assert.match(policy, /frame-ancestors 'none'/);
+      assert.match(policy, /script-src 'self' 'wasm-unsafe-eval' 'sha256-[^']+';/);
+      assert.match(policy, /connect-src 'self'/);
+    }
   });
 
   describe('with the page that logs in', () => {

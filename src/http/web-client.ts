@@ -12,6 +12,9 @@ const OURS = ['/api', '/socket.io', '/docs', '/openapi.json', '/metrics', '/mcp'
 const ASSETS = '/assets/';
 const KEPT = 'public, max-age=2592000, immutable';
 
+/** The paths of the index, whose scripts its policy names. */
+const INDEX = ['/', '/index.html'];
+
 /** Gives a page of the client, if this is a request for one. */
 export type WebClient = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 
@@ -27,28 +30,33 @@ export function webClient(folder: string): WebClient {
     const [path = ''] = request.raw.url?.split('?', 1) ?? [];
     if (request.method !== 'GET' && request.method !== 'HEAD') return false;
     if (OURS.some((own) => path === own || path.startsWith(`${own}/`))) return false;
-    const found = path === '/' ? null : await fileAt(request, path, root);
+    const found = INDEX.includes(path) ? null : await fileAt(request, path, root);
     if (found) {
       reply.code(found.statusCode).headers(found.headers).header('content-security-policy', policyOf(''));
-      if (path.startsWith(ASSETS)) reply.header('cache-control', KEPT);
+      // By where the file is: `/assets/../robots.txt` is none of them.
+      if (found.path.startsWith(join(root, ASSETS))) reply.header('cache-control', KEPT);
       await reply.send(found.stream);
       return true;
     }
-    if (path !== '/' && (path.startsWith(ASSETS) || !isForPeople(request))) return false;
+    if (!INDEX.includes(path) && (path.startsWith(ASSETS) || !isForPeople(request))) return false;
     const page = await readFile(index, 'utf8');
     await reply.type('text/html; charset=utf-8').header('content-security-policy', policyOf(page)).send(page);
     return true;
   };
 }
 
-async function fileAt(request: FastifyRequest, path: string, root: string): Promise<SendResult | null> {
-  let isInside = false;
+async function fileAt(
+  request: FastifyRequest,
+  path: string,
+  root: string,
+): Promise<(SendResult & { path: string }) | null> {
+  let real = '';
   const onFile = async (file: string): Promise<void> => {
-    isInside = (await realpath(file)).startsWith(root + sep);
+    real = await realpath(file);
   };
   const options = { root, index: false, dotfiles: 'ignore', cacheControl: false, onFile } as const;
   const found = await send(request.raw, path, options);
-  if (found.type === 'file' && isInside) return found;
+  if (found.type === 'file' && real.startsWith(root + sep)) return { ...found, path: real };
   found.stream.destroy();
   return null;
 }

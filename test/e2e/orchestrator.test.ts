@@ -112,7 +112,7 @@ describe('an orchestrator of V0', () => {
   }
 
   it('pages the log, and takes 404 of a conversation that is not there for an empty one', async () => {
-    const page = `/api/conversations/${ID}/events?start_id=0&reverse=false&limit=100`;
+    const page = `/api/conversations/${ID}/events?start_id=0&reverse=False&limit=100`;
     const { events } = (await parley.ok('GET', page)) as { events: { id: number }[] };
     assert.deepEqual(
       events.map(({ id }) => id),

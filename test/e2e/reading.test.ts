@@ -57,12 +57,21 @@ describe('reading a conversation', () => {
     assert.deepEqual(await page(`start_id=${last + 1}`), { events: [], has_more: false });
   });
 
+  it('takes a query as the stores of V0 write it', async () => {
+    assert.deepEqual(ids(await page('start_id=0&reverse=False&limit=2')), [0, 1]);
+    assert.deepEqual(ids(await page('start_id=-1&reverse=0&limit=2')), [0, 1]);
+    for (const yes of ['True', '1', 'yes']) {
+      assert.deepEqual(ids(await page(`start_id=0&reverse=${yes}&limit=2`)), [last, last - 1]);
+    }
+    assert.deepEqual(await page('limit=0'), { events: [], has_more: true });
+  });
+
   it('refuses a limit out of range with 400, as V0, and what is no number with 422', async () => {
-    for (const limit of [0, -1, 101, 1000]) {
+    for (const limit of [-1, 101, 1000]) {
       const { status } = await parley.request('GET', `/api/conversations/read/events?limit=${limit}`);
       assert.equal(status, 400, `limit ${limit}`);
     }
-    for (const query of ['limit=x', 'start_id=-1', 'start_id=1.5', 'reverse=maybe', 'end_id=']) {
+    for (const query of ['limit=x', 'end_id=-1', 'start_id=1.5', 'reverse=maybe', 'end_id=']) {
       const { status, body } = await parley.request('GET', `/api/conversations/read/events?${query}`);
       assert.equal(status, 422, query);
       assert.deepEqual((body as { errors: { loc: string[] }[] }).errors[0]?.loc, [

@@ -90,6 +90,16 @@ describe('the scripts of a repository', () => {
         [true, true, '('],
       ],
     );
+    const { trajectory } = (await parley.ok('GET', '/api/conversations/app/trajectory')) as {
+      trajectory: Event[];
+    };
+    const left = new Set(trajectory.map(({ id }) => id));
+    assert.deepEqual(
+      events.filter(({ id }) => !left.has(id)).map(({ id }) => id),
+      scripts.flatMap(({ id }) => [id, answerTo(events, id)?.id ?? -1]).toSorted((a, b) => a - b),
+      'a trajectory leaves out what is hidden',
+    );
+
     const setUp = answerTo(events, scripts[0]?.id ?? -1);
     assert.ok(setUp && isObservation(setUp, 'run'));
     assert.equal(setUp.source, 'environment');

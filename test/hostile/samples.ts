@@ -160,7 +160,7 @@ export const REFUSALS: readonly [route: string, status: number, sample: Sample][
   ['GET /api/conversations/{id}/git/diff', 422, read(`${IN}/git/diff`)],
   ['GET /api/conversations/{id}/remember-prompt', 404, read(`${IN}/remember-prompt?event_id=99999`)],
   ['GET /api/conversations/{id}/remember-prompt', 422, read(`${IN}/remember-prompt`)],
-  ['GET /api/conversations/{id}/events', 400, read(`${IN}/events?limit=0`)],
+  ['GET /api/conversations/{id}/events', 400, read(`${IN}/events?limit=101`)],
   ['GET /api/conversations/{id}/events', 422, read(`${IN}/events?limit=many`)],
   ['GET /api/conversations/{id}/events/stream', 422, read(`${IN}/events/stream?start_id=x`)],
   [

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clientAction, eventsQuery } from './events.ts';
+
+const IMAGE = 'data:image/png;base64,iVBORw0KGgo=';
+
+test('images of a message are taken by the name that old clients have for them', () => {
+  const args = { content: 'look' };
+  for (const [given, images] of [
+    [{ images_urls: [IMAGE] }, [IMAGE]],
+    [{ image_urls: [IMAGE] }, [IMAGE]],
+    [{ image_urls: [], images_urls: [IMAGE] }, []],
+    [{}, undefined],
+  ] as const) {
+    const parsed = clientAction.parse({ action: 'message', args: { ...args, ...given } });
+    assert.deepEqual(parsed.args, { ...args, image_urls: images });
+  }
+  const wrong = { action: 'message', args: { ...args, images_urls: ['file:///etc/passwd'] } };
+  assert.ok(!clientAction.safeParse(wrong).success);
+});
+
+test('a flag of a query is true or false, as languages write it', () => {
+  const reversed = (reverse: string) => eventsQuery.safeParse({ reverse }).data?.reverse;
+  for (const yes of ['true', 'True', 'TRUE', '1', 'yes', 'on']) assert.equal(reversed(yes), true, yes);
+  for (const no of ['false', 'False', 'FALSE', '0', 'no', 'off']) assert.equal(reversed(no), false, no);
+  for (const other of ['', 'maybe', '2', 'null']) assert.equal(reversed(other), undefined, other);
+});
