@@ -71,6 +71,26 @@ describe('the repository of a conversation', () => {
     assert.equal((await seen('public')).at(-1), 'public');
   });
 
+  it('is that of a suggested task, whose words the agent begins with', async () => {
+    const suggested_task = {
+      git_provider: 'github',
+      task_type: 'FAILING_CHECKS',
+      repo: 'acme/app',
+      issue_number: 41,
+      title: 'Count from one',
+    };
+    await parley.ok('POST', '/api/conversations', { conversation_id: 'task', suggested_task });
+    const view = (await parley.until(
+      'task',
+      ({ agent_state }) => agent_state === 'awaiting_user_input',
+    )) as View & { trigger: string; selected_repository: string };
+    assert.deepEqual([view.trigger, view.selected_repository], ['suggested_task', 'acme/app']);
+    assert.deepEqual(await seen('task'), ['/workspace/app', 'parley-task', 'main']);
+    const asked = JSON.stringify(model.requests.at(-1)?.body.messages);
+    assert.match(asked, /Pull Request \(PR\) #41 of the repository acme\/app[^]*Count from one/);
+    assert.match(asked, /GitHub Actions/);
+  });
+
   const failures = [
     {
       what: 'a branch there is not',
