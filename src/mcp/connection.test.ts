@@ -212,11 +212,11 @@ test('connecting and calling have time-outs of their own', async (t) => {
   const server = await scripted(t, [plainTool('sleeps'), plainTool('works')], ({ params }) =>
     params.name === 'sleeps' ? () => {} : null,
   );
-  const { connection, begin, call } = connectionTo(t, remote('shttp', server.url), { callMs: 200 });
+  const { connection, begin, call } = connectionTo(t, remote('shttp', server.url), { callMs: 2_000 });
   await begin();
   assert.deepEqual(await call('sleeps'), {
     kind: 'failed',
-    reason: 'It did not answer within 0.2 seconds.',
+    reason: 'It did not answer within 2 seconds.',
     effect: 'unknown',
   });
   assert.equal(connection.status, 'ready');

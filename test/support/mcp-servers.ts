@@ -73,6 +73,8 @@ export interface ScriptedMcp {
   /** All that came, in its order. */
   requests: McpRequest[];
   calls(): McpRequest[];
+  /** Resolves at the first call of a tool. */
+  called: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -87,6 +89,7 @@ export async function startScriptedMcp(
   reply: (request: McpRequest) => McpReply | null = () => null,
 ): Promise<ScriptedMcp> {
   const requests: McpRequest[] = [];
+  const called = Promise.withResolvers<void>();
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method !== 'POST') return void response.writeHead(405).end();
     const {
@@ -100,6 +103,7 @@ export async function startScriptedMcp(
     };
     const asked: McpRequest = { method, params, headers: request.headers };
     requests.push(asked);
+    if (method === 'tools/call') called.resolve();
     if (id === undefined) return void response.writeHead(202).end();
     const given = reply(asked) ?? usual(asked, tools);
     if (typeof given === 'function') return given(response, id);
@@ -114,6 +118,7 @@ export async function startScriptedMcp(
   return {
     url: `http://127.0.0.1:${address.port}/mcp`,
     requests,
+    called: called.promise,
     calls: () => requests.filter(({ method }) => method === 'tools/call'),
     async close() {
       const closed = once(server, 'close');

@@ -41,7 +41,6 @@ describe('mcp_config', () => {
   before(async () => {
     parley = await startParley({
       PARLEY_SANDBOX_READ_ONLY_PATHS: MODULES,
-      PARLEY_MCP_CONNECT_SECONDS: '20',
       // There is more than one user.
       PARLEY_ALLOW_PRIVATE_HOSTS: '127.0.0.1',
     });
@@ -295,7 +294,9 @@ describe('mcp_config', () => {
   it('of a conversation is its own, kept over a crash, and a call that was under way is not repeated', async () => {
     await scripted(
       async ([users, own, others]) => {
-        await using model = await startModelServer(byTurn([call('hangs', {}), call('owned', {}), done]));
+        await using model = await startModelServer(
+          byTurn([call('hangs', {}), call('owned', {}), done, call('finish', { message: 'again' })]),
+        );
         const key = (await parley.command('keys', 'create', '--user', 'other')).trim().split(/\s+/).at(-1);
         await settings(model, { shttp_servers: [{ url: others?.url, api_key: API_KEY }] }, {}, key);
         await settings(model, { shttp_servers: [users?.url] });
@@ -304,11 +305,12 @@ describe('mcp_config', () => {
           initial_user_msg: `Use ${secret}.`,
           mcp_config: { shttp_servers: [{ url: own?.url, api_key: secret }] },
         });
-        await parley.untilEvents('own', (events) => events.some((event) => isAction(event, 'call_tool_mcp')));
-        while (users?.calls().length === 0) await new Promise((resolve) => setImmediate(resolve));
+        await users?.called;
         await parley.crash();
         await parley.start();
         await finished('own');
+        await parley.ok('POST', '/api/conversations/own/message', { message: `And ${secret}.` });
+        await parley.untilEvents('own', (all) => all.some(({ message }) => message === 'again'));
         const events = await parley.events('own');
         const asked = events.find((event) => isAction(event, 'call_tool_mcp'));
         const answer = events.find((event) => 'observation' in event && event.cause === asked?.id);
