@@ -32,6 +32,10 @@ if (unknown.length > 0) {
   throw new Error(`no such subject: ${unknown.join(', ')}; there are ${Object.keys(SUBJECTS).join(', ')}`);
 }
 
+if (options.docs && (asked.length > 0 || options.tenth)) {
+  throw new Error('--docs replaces the whole table: it goes with no names and no --tenth');
+}
+
 /** Of load, for a subject that has it by the minute: the whole time is for who asks for it by name. */
 const minutes = Number(options.minutes ?? (asked.includes('load-then-rest') ? 10 : 1));
 
