@@ -35,8 +35,8 @@ export class Estimator {
   /** Has the estimate made and stored, when the work on an issue is about to begin and nobody has made it yet. */
   async begin(log: RunLog): Promise<void> {
     const { issue } = this.#context;
-    const { units, summary } = log.history;
-    const begins = summary === null && units.length > 0 && units.every(({ kind }) => kind === 'user');
+    const { units, carried } = log.history;
+    const begins = carried === null && units.length > 0 && units.every(({ kind }) => kind === 'user');
     if (!issue || !begins || this.#tried) return;
     this.#tried = true;
     const { model, signal, language } = this.#context;

@@ -57,10 +57,7 @@ export class RunLog {
   async #remember({ args, carried, replay = -1 }: Condensation): Promise<void> {
     this.history.replayed = replay + 1;
     const { forgotten_events_start_id: first, forgotten_events_end_id: last } = args;
-    while (this.#next < (first ?? 0)) {
-      const page = await this.#journal.read(this.#next, Math.min(PAGE, (first ?? 0) - this.#next));
-      for (const event of page) this.#add(event);
-    }
+    await this.#readUpTo(first ?? 0);
     for (const id of carried.waiting.filter((one) => one >= this.#next)) {
       for (const event of await this.#journal.read(id, 1)) this.#add(event);
     }
@@ -88,14 +85,17 @@ export class RunLog {
   }
 
   async #take(written: Event[]): Promise<Event[]> {
-    const first = written[0]?.id ?? this.#next;
-    while (this.#next < first) {
-      const page = await this.#journal.read(this.#next, Math.min(PAGE, first - this.#next));
-      if (page.length === 0) throw new Error(`The log has no event ${this.#next} before event ${first}.`);
-      for (const event of page) this.#add(event);
-    }
+    await this.#readUpTo(written[0]?.id ?? this.#next);
     for (const event of written) this.#add(event);
     return written;
+  }
+
+  async #readUpTo(end: number): Promise<void> {
+    while (this.#next < end) {
+      const page = await this.#journal.read(this.#next, Math.min(PAGE, end - this.#next));
+      if (page.length === 0) throw new Error(`The log has no event ${this.#next} before event ${end}.`);
+      for (const event of page) this.#add(event);
+    }
   }
 
   #add(event: Event): void {
