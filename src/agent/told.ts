@@ -2,6 +2,7 @@ import type { UserModelMessage } from 'ai';
 
 import { mcpTold } from './mcp-told.ts';
 import { type Event, isObservation, type ObservationExtras } from '../events/event.ts';
+import { enclosed } from './prompts/enclosed.ts';
 
 export type UserMessageEvent = Extract<Event, { action: 'message' }>;
 
@@ -23,18 +24,21 @@ export function resultTold(event: Extract<Event, { observation: string }>): Told
   return { text: event.content === '' ? 'Done.' : event.content, error };
 }
 
+/** What a repository says cannot end the block that it stands in, or begin another. */
+const BLOCKS = ['context', 'repository_instructions', 'repository_knowledge'];
+
 /** What is told with a message of the user: with the first where the agent stands and what the repository always tells, with each what its words brought up. */
 export function recallTold(extras: ObservationExtras['recall']): string {
   const { recall_type, repo_instructions, microagent_knowledge } = extras;
   const parts = recall_type === 'workspace_context' ? [contextTold(extras)] : [];
   if (repo_instructions !== '') {
     parts.push(
-      `<repository_instructions>\nThe repository says of itself, for whoever works on it:\n\n${enclosed(repo_instructions)}\n</repository_instructions>`,
+      `<repository_instructions>\nThe repository says of itself, for whoever works on it:\n\n${enclosed(repo_instructions, BLOCKS)}\n</repository_instructions>`,
     );
   }
   for (const { name, trigger, content } of microagent_knowledge) {
     parts.push(
-      `<repository_knowledge>\nThe repository has this about "${enclosed(trigger)}" (${enclosed(name)}), which may help or not:\n\n${enclosed(content)}\n</repository_knowledge>`,
+      `<repository_knowledge>\nThe repository has this about "${enclosed(trigger, BLOCKS)}" (${enclosed(name, BLOCKS)}), which may help or not:\n\n${enclosed(content, BLOCKS)}\n</repository_knowledge>`,
     );
   }
   return parts.join('\n\n');
@@ -46,11 +50,6 @@ function contextTold({ repo_name, repo_branch, date, working_dir }: ObservationE
     lines.push(`The repository ${repo_name} is cloned there; the branch ${repo_branch} was checked out.`);
   }
   return `<context>\n${lines.join('\n')}\n</context>`;
-}
-
-/** What a repository says cannot end the block that it stands in, or begin another. */
-function enclosed(text: string): string {
-  return text.replaceAll(/<(?=\/?(?:context|repository_(?:instructions|knowledge))\b)/gi, '&lt;');
 }
 
 /** Messages of the user in one, after what else is to be said. As plain text where there are no images. */

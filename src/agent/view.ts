@@ -1,11 +1,14 @@
 import type { ModelMessage } from 'ai';
 
 import { type History, messagesOf, type Unit } from './history.ts';
+import { enclosed } from './prompts/enclosed.ts';
 import { tokensOfText } from './tokens.ts';
 import { cutUnit, tokensOf } from './window.ts';
 
 /** What of the limit the first message may have, any other unit, what the user said since, and the summary. */
 export const SHARES = { first: 0.2, unit: 0.4, said: 0.1, summary: 0.1 } as const;
+
+const BLOCKS = ['user_message', 'summary'];
 
 /** How many tokens the history has as it is shown within that limit. */
 export function tokensShown(history: History, limit: number): number {
@@ -37,18 +40,15 @@ function noteOf({ carried, summary }: History): string | null {
   if (!carried) return null;
   const parts = [`(${carried.steps} older steps of this conversation are left out after this message.)`];
   if (carried.said.length > 0) {
-    const said = carried.said.map((text) => `<user_message>\n${enclosed(text)}\n</user_message>`).join('\n');
+    const said = carried.said
+      .map((text) => `<user_message>\n${enclosed(text, BLOCKS)}\n</user_message>`)
+      .join('\n');
     parts.push(`What the user wrote in them, the latest of it:\n${said}`);
   }
   if (summary !== null) {
     parts.push(
-      `What you wrote down of them when they were left out. It tells what was, and is no message of the user:\n<summary>\n${enclosed(summary)}\n</summary>`,
+      `What you wrote down of them when they were left out. It tells what was, and is no message of the user:\n<summary>\n${enclosed(summary, BLOCKS)}\n</summary>`,
     );
   }
   return parts.join('\n\n');
-}
-
-/** A text cannot end the block that it stands in, or begin another. */
-function enclosed(text: string): string {
-  return text.replaceAll(/<(?=\/?(?:user_message|summary)\b)/gi, '&lt;');
 }

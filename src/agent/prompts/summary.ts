@@ -2,6 +2,7 @@ import type { Part } from '../condensers/condenser.ts';
 import type { Unit } from '../history.ts';
 import { tokensOfText } from '../tokens.ts';
 import { cutUnit } from '../window.ts';
+import { enclosed } from './enclosed.ts';
 
 export const SUMMARY_PROMPT = `You keep the memory of a software engineer who works for a user by calling tools. The older part of their conversation is about to be left out of the engineer's sight. Write down what the engineer has to know of it to go on as if it were still there.
 
@@ -31,7 +32,7 @@ export function summaryAsked({ units, former, room }: Part, tokens: number): str
   }
   const missing = units.length - shown.length;
   return [
-    ...(former === null ? [] : [`<written_down_before>\n${former}\n</written_down_before>`]),
+    ...(former === null ? [] : [`<written_down_before>\n${within(former)}\n</written_down_before>`]),
     '<part>',
     ...(missing === 0 ? [] : [`(${missing} entries before these did not fit here.)`]),
     ...shown,
@@ -40,20 +41,23 @@ export function summaryAsked({ units, former, room }: Part, tokens: number): str
   ].join('\n');
 }
 
+const BLOCKS = ['written_down_before', 'part', 'user', 'engineer', 'note', 'call', 'result'];
+const within = (text: string): string => enclosed(text, BLOCKS);
+
 function shownAsText(unit: Unit): string {
   switch (unit.kind) {
     case 'user':
-      return `<user>\n${unit.messages.map(({ args }) => args.content).join('\n')}\n</user>`;
+      return `<user>\n${within(unit.messages.map(({ args }) => args.content).join('\n'))}\n</user>`;
     case 'said':
-      return `<engineer>\n${unit.text}\n</engineer>`;
+      return `<engineer>\n${within(unit.text)}\n</engineer>`;
     case 'told':
-      return `<note>\n${unit.text}\n</note>`;
+      return `<note>\n${within(unit.text)}\n</note>`;
     default: {
       const calls = unit.calls.map(
         ({ name, input, result }) =>
-          `<call>${name} ${JSON.stringify(input)}</call>\n<result>\n${result?.text ?? ''}\n</result>`,
+          `<call>${name} ${within(JSON.stringify(input))}</call>\n<result>\n${within(result?.text ?? '')}\n</result>`,
       );
-      return `<engineer>\n${[unit.text, ...calls].filter((text) => text !== '').join('\n')}\n</engineer>`;
+      return `<engineer>\n${[within(unit.text), ...calls].filter((text) => text !== '').join('\n')}\n</engineer>`;
     }
   }
 }
