@@ -1,7 +1,12 @@
-/** The largest message of a server, in bytes: what is larger ends the connection. */
-const MAX_MESSAGE = 32 * 1024 * 1024;
-/** What a server may say in all, in bytes, between one request to it and the next. */
-const MAX_UNASKED = 256 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+
+/**
+ * The largest message, in bytes, of a server that connects and lists its tools, and of one that answers a call: many
+ * may list at once, and each message is in memory as a whole.
+ */
+const MAX_MESSAGE = { listing: 4 * MEBIBYTE, calling: 16 * MEBIBYTE } as const;
+/** What a server may say in all, in bytes, from one question to the next. */
+const MAX_UNASKED = 256 * MEBIBYTE;
 
 /** A server said more than anyone should read. */
 export class SaidTooMuch extends Error {
@@ -11,20 +16,23 @@ export class SaidTooMuch extends Error {
 /** Counts what one server says: whoever floods us loses the connection, and not we the time. */
 export class Allowance {
   #left = MAX_UNASKED;
+  #message: number = MAX_MESSAGE.listing;
 
   /** Something is asked of it. */
-  renew(): void {
+  renew(purpose: keyof typeof MAX_MESSAGE): void {
     this.#left = MAX_UNASKED;
+    this.#message = MAX_MESSAGE[purpose];
   }
 
-  /** @throws SaidTooMuch */
-  take(bytes: number): void {
+  /**
+   * @param bytes that have come
+   * @param message how many of the message that is under way have come so far
+   * @throws SaidTooMuch
+   */
+  take(bytes: number, message: number): void {
     this.#left -= bytes;
     if (this.#left < 0) throw new SaidTooMuch('It said more than 256 MiB to one question.');
+    if (message <= this.#message) return;
+    throw new SaidTooMuch(`It sent a message of more than ${this.#message / MEBIBYTE} MiB.`);
   }
-}
-
-/** @param bytes of the message that is under way @throws SaidTooMuch */
-export function withinMessage(bytes: number): void {
-  if (bytes > MAX_MESSAGE) throw new SaidTooMuch('It sent a message of more than 32 MiB.');
 }

@@ -104,7 +104,7 @@ export class McpClient {
 
   /** The tools as the server lists them, unread. */
   async list(signal: AbortSignal): Promise<unknown[]> {
-    this.#allowance.renew();
+    this.#allowance.renew('listing');
     this.#listed = true;
     if (!this.#client.getServerCapabilities()?.tools) return [];
     const tools: unknown[] = [];
@@ -123,7 +123,7 @@ export class McpClient {
   }
 
   async call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<Called> {
-    this.#allowance.renew();
+    this.#allowance.renew('calling');
     const params = { name, arguments: input };
     return await this.#client.request({ method: 'tools/call', params }, called, {
       signal,

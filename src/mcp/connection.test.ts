@@ -308,7 +308,7 @@ test('a message without end breaks the connection', async (t) => {
   await begin();
   assert.deepEqual(await call('one'), {
     kind: 'failed',
-    reason: 'It sent a message of more than 32 MiB.',
+    reason: 'It sent a message of more than 16 MiB.',
     effect: 'unknown',
   });
   assert.equal(connection.status, 'failed');
@@ -321,7 +321,7 @@ test('a message without end breaks the connection', async (t) => {
     env: {},
   });
   await program.begin();
-  assert.equal(program.connection.failure?.reason, 'It sent a message of more than 32 MiB.');
+  assert.equal(program.connection.failure?.reason, 'It sent a message of more than 4 MiB.');
 });
 
 test('an abort ends connecting and calling at once', async (t) => {

@@ -28,6 +28,8 @@ export interface ServersOfRun {
 const MAX_TOOLS = 200;
 const MAX_CHARACTERS = 200_000;
 const MAX_NAME = 64;
+/** How many servers of one conversation are connected at a time: each may take some megabytes to list its tools. */
+const AT_ONCE = 16;
 
 /** The servers of one conversation, kept from one run to the next. */
 export class ConversationServers {
@@ -62,7 +64,11 @@ export class ConversationServers {
     );
     const kept = new Set(this.#connections.values());
     await Promise.all([...former.values()].filter((one) => !kept.has(one)).map((one) => one.close()));
-    await Promise.all([...kept].map((connection) => connection.begin(ways, signal)));
+    const waiting = [...kept];
+    const connect = async (): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) await next.begin(ways, signal);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, connect));
     this.#offer(run);
   }
 

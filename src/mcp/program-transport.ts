@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 import type { Program, Sandbox } from '../sandbox/sandbox.ts';
-import { type Allowance, withinMessage } from './bounds.ts';
+import type { Allowance } from './bounds.ts';
 import type { Failure } from './failure.ts';
 import type { ProgramServer } from './server.ts';
 
@@ -74,9 +74,9 @@ export class ProgramTransport implements Transport {
   #heard(chunk: Buffer): void {
     if (this.#closed) return;
     try {
-      this.#allowance.take(chunk.length);
       let from = 0;
       for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+        this.#allowance.take(end - from, this.#bytes + end - from);
         this.#line(Buffer.concat([...this.#pieces, chunk.subarray(from, end)]).toString('utf8'));
         this.#pieces = [];
         this.#bytes = 0;
@@ -85,7 +85,7 @@ export class ProgramTransport implements Transport {
       if (from === chunk.length) return;
       this.#pieces.push(chunk.subarray(from));
       this.#bytes += chunk.length - from;
-      withinMessage(this.#bytes);
+      this.#allowance.take(chunk.length - from, this.#bytes);
     } catch (error) {
       this.#break(error instanceof Error ? error.message : String(error));
       void this.close();

@@ -18,6 +18,8 @@ const SERVER: RemoteServer = {
 function answering(pieces: Iterable<Uint8Array>, type: string) {
   const authorizations: (string | null)[] = [];
   const broken: string[] = [];
+  const allowance = new Allowance();
+  allowance.renew('calling');
   const fetch = remoteFetch(
     SERVER,
     async (_, init) => {
@@ -25,7 +27,7 @@ function answering(pieces: Iterable<Uint8Array>, type: string) {
       const body = ReadableStream.from(pieces);
       return new Response(body, { headers: { 'content-type': type } });
     },
-    new Allowance(),
+    allowance,
     (reason) => broken.push(reason),
   );
   return { fetch, authorizations, broken };
@@ -64,7 +66,7 @@ test('an answer that is too large, or a flood of small ones, ends it', async () 
     'application/json',
   );
   await assert.rejects(large.fetch(SERVER.url, { method: 'POST' }).then(drained), { name: 'SaidTooMuch' });
-  assert.deepEqual(large.broken, ['It sent a message of more than 32 MiB.']);
+  assert.deepEqual(large.broken, ['It sent a message of more than 16 MiB.']);
   const event = Buffer.from(`data: ${'x'.repeat(MEGABYTE)}\n\n`);
   const flood = answering(
     Array.from({ length: 300 }, () => event),

@@ -1,4 +1,4 @@
-import { type Allowance, SaidTooMuch, withinMessage } from './bounds.ts';
+import { type Allowance, SaidTooMuch } from './bounds.ts';
 import type { RemoteServer } from './server.ts';
 
 type Fetch = typeof globalThis.fetch;
@@ -58,11 +58,10 @@ function counted(
           told.ended();
           return controller.close();
         }
-        allowance.take(value.byteLength);
         const since = isStream ? sinceLastEvent(tail, value) : null;
         tail = Buffer.from(value.subarray(-2)).toString('latin1');
+        allowance.take(value.byteLength, message + value.byteLength);
         message = since ?? message + value.byteLength;
-        withinMessage(message);
         controller.enqueue(value);
       } catch (error) {
         told.failed(error);
