@@ -16,11 +16,20 @@ ulimit -c 0
 # `pkill bash` by the agent should end its own commands, not the shell. A handler is reset in children; '' would stay.
 trap : TERM INT HUP QUIT USR1 USR2 ALRM
 
+# Gone, or replaced by a command: only a real directory will do. Another runner may be making it too, so none is removed.
+make_state() {
+  [[ -d $state && ! -L $state ]] && return
+  [[ ! -e $state && ! -L $state ]] || rm -f -- "$state"
+  mkdir -p -m 700 -- "$state"
+}
+
 if [[ -n $gateway ]]; then
   while :; do
     socat TCP-LISTEN:3128,bind=127.0.0.1,fork,reuseaddr,backlog=256 "UNIX-CONNECT:$gateway"
     sleep 0.2
   done 3<&- 4>&- &
+  # Meanwhile: a first command waits for this, too.
+  make_state
   until (: </dev/tcp/127.0.0.1/3128); do sleep 0.005; done
 fi
 
@@ -29,8 +38,7 @@ fi
 prepare() {
   trap : TERM INT HUP QUIT USR1 USR2 ALRM
   exec 3<&-
-  # Gone, or replaced by a command: only a real directory will do. Another runner may be making it too, so none is removed.
-  [[ -d $state && ! -L $state ]] || { rm -f -- "$state"; mkdir -p -m 700 -- "$state"; }
+  make_state
   mkfifo -m 600 -- "$run/x/$1.out" "$run/x/$1.go" ${3:+"$run/x/$1.err"} || { printf 'fail %s\n' "$1" >&4 && exit; }
   printf 'made %s\n' "$1" >&4
   exec 5>"$run/x/$1.out"
