@@ -11,7 +11,7 @@ import { type Change, parseChanges } from './changes.ts';
 import { answered, type GitQuestion, type InSandbox, streamed, TooMuch } from './git.ts';
 import { CHANGES, ORIGINAL, PATCH } from './git-script.ts';
 import { insidePath, repositoryFolder } from './paths.ts';
-import { Turns } from './turns.ts';
+import { Turns } from '../turns.ts';
 import { storeUpload, type Uploaded } from './upload.ts';
 
 export interface FilePorts {

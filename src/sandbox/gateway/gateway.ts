@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Egress } from '../../egress/destination.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
 import { cachedResolve, type Resolve } from '../../egress/resolver.ts';
+import { Turns } from '../../turns.ts';
 import { forward } from './forward.ts';
 import type { GitFront } from './git-front.ts';
 import { GitHost } from './git-host.ts';
@@ -57,6 +58,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const sandbox: Egress = { policy, resolve };
   const git = front ? new GitHost(front, { sandbox, provider: { policy: frontPolicy, resolve } }) : null;
   const { pushRules = NOTHING_MADE, pushed } = options;
+  // What is kept to prove a push is memory, so there is one proof at a time in each sandbox.
+  const turns = new Turns(1);
   let pushes = 0;
   const mayPush = (): boolean => (pushes += 1) <= PUSHES;
   const closing = new AbortController();
@@ -79,7 +82,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       tell(refusal);
       refuse(response, refusal);
     };
-    const push = { rules: pushRules, may: mayPush, tell: async (told: Push) => pushed?.(told) };
+    const push = { rules: pushRules, turns, may: mayPush, tell: async (told: Push) => pushed?.(told) };
     serve(git, sandbox, { incoming, response, push }, closing.signal).then(
       (refusal) => refusal && turnDown(refusal),
       (error: unknown) => turnDown(refusalOf(error)),
@@ -123,7 +126,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 interface Exchange {
   incoming: IncomingMessage;
   response: ServerResponse;
-  push: { rules: PushRules; may: () => boolean; tell: (push: Push) => Promise<void> };
+  push: { rules: PushRules; turns: Turns; may: () => boolean; tell: (push: Push) => Promise<void> };
 }
 
 /** Passes one request on and its answer back, or says why not. */

@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { type Outgoing, send } from '../forward.ts';
 import type { GitHost, Passed } from '../git-host.ts';
 import { framing } from '../headers.ts';
+import type { Turns } from '../../../turns.ts';
 import type { Refusal } from '../refusal.ts';
 import { unproven } from './ancestry.ts';
 import { commitsAtHost } from './commits-at-host.ts';
@@ -21,6 +22,8 @@ export interface PushExchangeOptions {
   incoming: IncomingMessage;
   response: ServerResponse;
   rules: PushRules;
+  /** Who proves what it pushes waits for its turn. */
+  turns: Turns;
   tell: (push: Push) => Promise<void>;
 }
 
@@ -91,7 +94,7 @@ export class PushExchange {
     const { git, route, outgoing, incoming, response, rules } = this.#options;
     const { refused, toProve } = await judge(head, rules, git.conversation);
     if (refused.size > 0) throw new PushRefused(refused);
-    const body = toProve.length === 0 ? whole(head, chunks) : this.#provenBody(head, chunks, toProve);
+    const body = toProve.length === 0 ? whole(head, chunks) : this.#inTurn(head, chunks, toProve);
     if (toProve.length === 0) this.#verdict.resolve();
     const answer = await send(
       'POST',
@@ -118,6 +121,15 @@ export class PushExchange {
     };
     await pipeline(answer, listened, response, { end: false });
     return null;
+  }
+
+  async *#inTurn(head: PushHead, chunks: Chunks, toProve: readonly RefChange[]): AsyncGenerator<Buffer> {
+    const giveBack = await this.#options.turns.take('proof', this.#signal);
+    try {
+      yield* this.#provenBody(head, chunks, toProve);
+    } finally {
+      giveBack();
+    }
   }
 
   /**

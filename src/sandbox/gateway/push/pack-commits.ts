@@ -24,8 +24,9 @@ const HEADER_BYTES = 12;
 const ENTRY_BYTES = 64;
 /** What is inflated in one go. A commit is longer only when someone tries to. */
 const IN_ONE_GO = 256 * 1024;
-/** What of commits is kept, in bytes. Beyond it nothing new is. */
+/** What of commits is kept, in bytes: of each its content, and what it takes to find it. Beyond it nothing new is. */
 const KEPT_BYTES = 64 * 1024 * 1024;
+const EACH_BYTES = 1024;
 /** What of one pack is inflated: a program inside decides how long what it packs becomes. */
 const INFLATED_BYTES = 16 * 1024 ** 3;
 
@@ -133,7 +134,7 @@ export class PackCommits {
     if (!content) return;
     const header = `commit ${content.length}\0`;
     const id = createHash(this.#hash).update(header).update(content).digest('hex');
-    this.#kept += content.length;
+    this.#kept += content.length + EACH_BYTES;
     if (this.#kept > KEPT_BYTES) return;
     this.#byOffset.set(this.#offset, content);
     this.#byId.set(id, content);

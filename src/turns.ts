@@ -1,28 +1,28 @@
-/** Gives each user a few places at a time; who finds none waits, first come first served. */
+/** Gives each name (a user's, say) a few places at a time; who finds none waits, first come first served. */
 export class Turns {
   readonly #places: number;
-  readonly #users = new Map<string, { taken: number; waiting: Set<() => void> }>();
+  readonly #named = new Map<string, { taken: number; waiting: Set<() => void> }>();
 
   constructor(places: number) {
     this.#places = places;
   }
 
   /** Resolves when there is a place, with what gives it back; that may be called twice. @throws the signal's reason */
-  async take(userId: string, signal: AbortSignal): Promise<() => void> {
+  async take(name: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    const user = this.#users.get(userId) ?? { taken: 0, waiting: new Set() };
-    this.#users.set(userId, user);
-    if (user.taken >= this.#places) await this.#wait(user.waiting, signal);
-    else user.taken += 1;
+    const held = this.#named.get(name) ?? { taken: 0, waiting: new Set() };
+    this.#named.set(name, held);
+    if (held.taken >= this.#places) await this.#wait(held.waiting, signal);
+    else held.taken += 1;
     let given = false;
     return () => {
       if (given) return;
       given = true;
-      const [next] = user.waiting;
+      const [next] = held.waiting;
       // The place goes from hand to hand.
       if (next) next();
-      else user.taken -= 1;
-      if (user.taken === 0) this.#users.delete(userId);
+      else held.taken -= 1;
+      if (held.taken === 0) this.#named.delete(name);
     };
   }
 
