@@ -176,6 +176,7 @@ export async function build(
     fetch: fetchForMcp,
     timeouts: {
       connectMs: config.mcp.connectSeconds * 1000,
+      retryMs: Math.min(config.mcp.connectSeconds, 5) * 1000,
       callMs: config.mcp.callSeconds * 1000,
     },
     notify: (conversation, status) => subscriptions.notify(conversation, status),

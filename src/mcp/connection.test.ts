@@ -23,7 +23,7 @@ import type { McpServer } from './server.ts';
 
 const never = new AbortController().signal;
 /** Longer than anything takes here. */
-const PATIENT: McpTimeouts = { connectMs: 60_000, callMs: 60_000 };
+const PATIENT: McpTimeouts = { connectMs: 60_000, retryMs: 60_000, callMs: 60_000 };
 
 let bench: Bench;
 let sandbox: Sandbox | null = null;
@@ -204,10 +204,13 @@ test('a server that redirects elsewhere does not get the key there', async (t) =
 
 test('connecting and calling have time-outs of their own', async (t) => {
   const silent = await scripted(t, [], () => () => {});
-  const slow = connectionTo(t, remote('shttp', silent.url), { connectMs: 50 });
+  const slow = connectionTo(t, remote('shttp', silent.url), { connectMs: 50, retryMs: 20 });
   await slow.begin();
   assert.deepEqual(slow.statuses, ['connecting', 'failed']);
   assert.equal(slow.connection.failure?.reason, 'It did not answer within 0.05 seconds.');
+  // The next run does not wait as long for it again.
+  await slow.begin();
+  assert.equal(slow.connection.failure.reason, 'It did not answer within 0.02 seconds.');
 
   const server = await scripted(t, [plainTool('sleeps'), plainTool('works')], ({ params }) =>
     params.name === 'sleeps' ? () => {} : null,

@@ -10,6 +10,8 @@ export type ServerStatus = 'idle' | 'connecting' | 'ready' | 'failed';
 export interface McpTimeouts {
   /** Until a server is connected and has listed its tools. */
   connectMs: number;
+  /** The same for a remote server that was silent for all of that the last time: each run would wait so long for it. */
+  retryMs: number;
   /** Until a call is answered, where the server's own configuration says nothing else. */
   callMs: number;
 }
@@ -41,6 +43,7 @@ export class McpConnection {
   #tools: readonly McpTool[] = [];
   #leftOut: readonly LeftOut[] = [];
   #failedTries = 0;
+  #wasSilent = false;
 
   /** @param changed told whenever the status is another */
   constructor(named: NamedServer, timeouts: McpTimeouts, changed: (connection: McpConnection) => void) {
@@ -113,10 +116,12 @@ export class McpConnection {
 
   async #connect(ways: Ways, signal: AbortSignal): Promise<void> {
     this.#set('connecting', null);
-    const { connectMs } = this.#timeouts;
+    const { connectMs, retryMs } = this.#timeouts;
+    // A program may have been fetched in part, and goes on with that.
+    const patience = this.#wasSilent && this.named.server.kind !== 'stdio' ? retryMs : connectMs;
     const gone = new AbortController();
     this.#gone = gone;
-    const late = AbortSignal.timeout(connectMs);
+    const late = AbortSignal.timeout(patience);
     const stop = AbortSignal.any([signal, late, gone.signal, this.#closing.signal]);
     let client: McpClient | null = null;
     try {
@@ -126,6 +131,7 @@ export class McpConnection {
       stop.throwIfAborted();
       this.#client = client;
       this.#failedTries = 0;
+      this.#wasSilent = false;
       this.#set('ready', null);
     } catch (error) {
       void client?.close();
@@ -135,9 +141,9 @@ export class McpConnection {
         throw signal.reason;
       }
       this.#failedTries += 1;
-      const slow = late.aborted && !gone.signal.aborted;
-      const said = slow
-        ? { reason: `It did not answer within ${connectMs / 1000} seconds.`, detail: '' }
+      this.#wasSilent = late.aborted && !gone.signal.aborted;
+      const said = this.#wasSilent
+        ? { reason: `It did not answer within ${patience / 1000} seconds.`, detail: '' }
         : await failureOf(gone.signal.aborted ? gone.signal.reason : error);
       this.#set('failed', said);
     }

@@ -24,7 +24,7 @@ async function serve(t: TestContext, ...tools: object[]): Promise<ScriptedMcp> {
 }
 
 function conversation(t: TestContext) {
-  const servers = new ConversationServers({ connectMs: 60_000, callMs: 60_000 }, () => {});
+  const servers = new ConversationServers({ connectMs: 60_000, retryMs: 60_000, callMs: 60_000 }, () => {});
   t.after(() => servers.close());
   const begin = (all: readonly McpServer[], redact = (text: string) => text) =>
     servers.begin({ servers: namedServers(all, []), ways, reserved, redact }, never);
