@@ -50,7 +50,6 @@ describe('git providers, for the user', () => {
   before(async () => {
     for (const name of NAMES) servers[name] = await PROVIDERS[name].start();
     parley = await startParley();
-    await store(Object.fromEntries(NAMES.map((name) => [name, { token: TOKENS.good, host: hostOf(name) }])));
   });
   afterEach(() => {
     for (const server of Object.values(servers)) server.answerAll(null);
@@ -65,8 +64,43 @@ describe('git providers, for the user', () => {
   const ok = (path: string): Promise<unknown> => parley.ok('GET', `/api/user/${path}`);
   const store = (provider_tokens: object) =>
     parley.ok('POST', '/api/settings', { secrets_store: { provider_tokens } });
+  /** As they are stored here, nobody is asked whether they are good. */
+  const storeAll = () =>
+    store(Object.fromEntries(NAMES.map((name) => [name, { token: TOKENS.good, host: hostOf(name) }])));
+  const requests = () => Object.values(servers).flatMap(({ asked }) => asked.map(({ path }) => path));
   const failuresIn = ({ headers }: Reply) =>
     JSON.parse(headers.get('x-provider-failures') ?? '[]') as Record<string, string>[];
+
+  // These come first: nobody was asked anything yet, so whatever comes to a provider is theirs.
+  it('without a token are asked nothing, and one is told to store one', async () => {
+    await storeAll();
+    await parley.ok('POST', '/api/unset-provider-tokens');
+    for (const path of [
+      'info',
+      'installations?provider=github',
+      'repositories',
+      'search/repositories?query=x',
+      'repository/branches?repository=acme/app',
+      'search/branches?repository=acme/app&query=x',
+      'repository/acme/app/microagents',
+      'repository/acme/app/microagents/content?file_path=a.md',
+      'suggested-tasks',
+    ]) {
+      const { status, body } = await get(path);
+      const { code, detail } = body as { code: string; detail: string };
+      assert.deepEqual([status, code], [401, 'git_token_required'], path);
+      assert.match(detail, /POST \/api\/add-git-providers/);
+    }
+    assert.deepEqual(requests(), []);
+  });
+
+  it('suggest nothing, and are not asked, while the user does not want it', async () => {
+    await storeAll();
+    await parley.ok('PATCH', '/api/settings', { enable_proactive_conversation_starters: false });
+    assert.deepEqual(await ok('suggested-tasks'), []);
+    assert.deepEqual(requests(), []);
+    await parley.ok('PATCH', '/api/settings', { enable_proactive_conversation_starters: true });
+  });
 
   it('say who one is: the first of them', async () => {
     const me = (await ok('info')) as { login: string };
@@ -192,24 +226,11 @@ describe('git providers, for the user', () => {
       const conversation_id = `task-${n}`;
       await parley.ok('POST', '/api/conversations', { conversation_id, suggested_task });
       const events = await parley.untilEvents(conversation_id, (found) => found.length > 1);
-      // What it does in the background would count among the requests below.
-      await parley.ok('DELETE', `/api/conversations/${conversation_id}`);
       assert.match(
         JSON.stringify(events),
         /You are working on (Pull|Merge) Request|You are working on (issue|work item) #3/,
       );
     }
-  });
-
-  it('suggest nothing, and are not asked, while the user does not want it', async () => {
-    await parley.ok('PATCH', '/api/settings', { enable_proactive_conversation_starters: false });
-    const before = NAMES.map((name) => servers[name].asked.length);
-    assert.deepEqual(await ok('suggested-tasks'), []);
-    assert.deepEqual(
-      NAMES.map((name) => servers[name].asked.length),
-      before,
-    );
-    await parley.ok('PATCH', '/api/settings', { enable_proactive_conversation_starters: true });
   });
 
   it('that fail hide nothing of the others, and are named with what to do', async () => {
@@ -265,31 +286,6 @@ describe('git providers, for the user', () => {
     tls.close();
     assert.deepEqual([unknown.status, unknown.code], [424, 'provider_unavailable']);
     assert.match(unknown.detail, /NODE_EXTRA_CA_CERTS/);
-  });
-
-  it('without a token are asked nothing, and one is told to store one', async () => {
-    await parley.ok('POST', '/api/unset-provider-tokens');
-    const before = NAMES.map((name) => servers[name].asked.length);
-    for (const path of [
-      'info',
-      'installations?provider=github',
-      'repositories',
-      'search/repositories?query=x',
-      'repository/branches?repository=acme/app',
-      'search/branches?repository=acme/app&query=x',
-      'repository/acme/app/microagents',
-      'repository/acme/app/microagents/content?file_path=a.md',
-      'suggested-tasks',
-    ]) {
-      const { status, body } = await get(path);
-      const { code, detail } = body as { code: string; detail: string };
-      assert.deepEqual([status, code], [401, 'git_token_required'], path);
-      assert.match(detail, /POST \/api\/add-git-providers/);
-    }
-    assert.deepEqual(
-      NAMES.map((name) => servers[name].asked.length),
-      before,
-    );
   });
 
   it('show no token anywhere', () => {
