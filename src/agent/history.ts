@@ -16,6 +16,7 @@ import { isWarning } from './stuck.ts';
 import {
   estimateTold,
   imageOf,
+  ranTold,
   recallTold,
   resultTold,
   userTold,
@@ -94,6 +95,8 @@ export class History {
   readonly #unanswered = new Map<number, Call>();
   /** The action that waits for its user. It comes again with what the user decided. */
   #awaiting: { id: number; call: Call | null } | null = null;
+  /** Commands of the user's own that are not answered. */
+  readonly #ran = new Map<number, string>();
   /** Actions that end the task once they are answered. */
   readonly #finishes = new Set<number>();
 
@@ -125,6 +128,7 @@ export class History {
     else if (isAction(event, 'recall')) this.#takenUp(event);
     else if (isCondensation(event)) this.#forget(event);
     else if (event.source === 'agent') this.#acted(event);
+    else if (event.source === 'user' && isAction(event, 'run')) this.#ran.set(event.id, event.args.command);
     if (this.replayed >= this.#toReplay) this.pending.push(...this.#held.splice(0));
   }
 
@@ -199,6 +203,11 @@ export class History {
   }
 
   #answered(event: Extract<Event, { observation: string }>, cause: number): void {
+    const ran = this.#ran.get(cause);
+    if (ran !== undefined) {
+      this.#ran.delete(cause);
+      return this.#push(event, { kind: 'told', text: ranTold(ran, event) });
+    }
     const call = this.#unanswered.get(cause);
     this.#unanswered.delete(cause);
     if (call) call.result = resultTold(event);

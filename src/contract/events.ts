@@ -80,9 +80,22 @@ const stateAction = z.object({
   }),
 });
 
+/** Characters of a command. */
+const COMMAND = 100_000;
+
+const runAction = z.object({
+  action: z.literal('run'),
+  args: z.object({
+    command: text(COMMAND)
+      .min(1, 'must not be empty')
+      .describe("For the agent's shell, while the agent waits."),
+    hidden: z.boolean().nullish(),
+  }),
+});
+
 /** Body of `POST …/events`: what a client may add to the log. */
-export const clientAction = z.discriminatedUnion('action', [messageAction, stateAction], {
-  error: 'must be "message" or "change_agent_state"',
+export const clientAction = z.discriminatedUnion('action', [messageAction, stateAction, runAction], {
+  error: 'must be "message", "change_agent_state" or "run"',
 });
 export type ClientAction = z.output<typeof clientAction>;
 

@@ -4,12 +4,14 @@ import type { ConversationService } from './service.ts';
 
 /** Does what a client adds to the log, however it came. */
 export async function act(
-  service: Pick<ConversationService, 'message' | 'changeAgentState'>,
+  service: Pick<ConversationService, 'message' | 'changeAgentState' | 'run'>,
   principal: Principal,
   id: string,
   { action, args }: ClientAction,
 ): Promise<void> {
-  if (action === 'message') {
+  if (action === 'run') {
+    await service.run(principal, id, { command: args.command, hidden: args.hidden ?? false });
+  } else if (action === 'message') {
     await service.message(principal, id, {
       content: args.content,
       imageUrls: args.image_urls ?? [],

@@ -2,9 +2,10 @@ import type { Principal } from '../auth/principal.ts';
 import type { ConversationBody, ConversationStatus, ConversationView } from '../contract/conversations.ts';
 import type { AskedState } from '../contract/events.ts';
 import { ServiceError } from '../errors.ts';
-import { action, userMessage } from '../events/build.ts';
+import { action, userCommand, userMessage } from '../events/build.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
+import { runCommand } from './commanding.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
 import { decide } from './deciding.ts';
 import { OwnSecrets } from './own-secrets.ts';
@@ -145,6 +146,14 @@ export class ConversationService {
       await rouse({ conversations, events }, row, { wanted: true, unfinished: true });
     });
     this.#ports.drivers.offer({ key, userId: principal.userId });
+  }
+
+  /** A command of the user's own for the agent's shell. {@link runCommand} */
+  async run(principal: Principal, id: string, asked: { command: string; hidden: boolean }): Promise<void> {
+    const conversation = await this.#find(principal, id);
+    await this.#ports.admitWork();
+    const event = redactEvent(userCommand(asked), await this.#redactor(conversation));
+    await runCommand(this.#ports, conversation.key, event);
   }
 
   /** Kept for a conversation that may come later, as V0's orchestrators do it. */

@@ -47,6 +47,21 @@ export function stateAsked(state: AgentState, message: string): NewEvent {
   return action('environment', 'change_agent_state', message, { agent_state: state, thought: '' });
 }
 
+/** A command that the user has run in the agent's shell. */
+export function userCommand({ command, hidden }: { command: string; hidden: boolean }): NewEvent {
+  return action('user', 'run', `Running command: ${command}`, {
+    command,
+    is_input: false,
+    thought: '',
+    blocking: false,
+    is_static: false,
+    cwd: null,
+    hidden,
+    confirmation_state: 'confirmed',
+    security_risk: -1,
+  });
+}
+
 export function userMessage(
   content: string,
   imageUrls: readonly string[] = [],

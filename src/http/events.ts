@@ -30,13 +30,16 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const TRAJECTORY_PAGE = 500;
 
 const LIMIT = problems({ 400: 'The limit is out of range.' });
-const NOT_WAITING = problems({ 409: 'The agent does not wait for its user to decide.' });
+const NOT_WAITING = problems({ 409: 'The agent does not wait for that.' });
 const STREAM = {
   description: 'Events as they come, until the client goes.',
   content: { 'text/event-stream': { schema: z.string() } },
 };
 
-type Conversations = Pick<ConversationService, 'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState'>;
+type Conversations = Pick<
+  ConversationService,
+  'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState' | 'run'
+>;
 
 export interface EventRoutesOptions {
   service: Conversations;

@@ -21,7 +21,7 @@ const END_BYTES = 1024 * 1024;
 
 type Conversations = Pick<
   ConversationService,
-  'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState'
+  'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run'
 >;
 
 export interface SocketRoutesOptions {

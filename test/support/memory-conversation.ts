@@ -35,7 +35,7 @@ export class MemoryConversation {
 
   readonly service: Pick<
     ConversationService,
-    'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState'
+    'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run'
   > = {
     keyOf: (_, id) => (id === 'one' ? Promise.resolve(1) : Promise.reject(conversationNotFound(id))),
     get: () => Promise.resolve({ status: this.status, queued: this.queued } as ConversationView),
@@ -50,6 +50,10 @@ export class MemoryConversation {
     message: (_, _id, { content }) => {
       this.asked.push(content);
       this.append(userMessage(content));
+      return Promise.resolve();
+    },
+    run: (_, _id, { command }) => {
+      this.asked.push(command);
       return Promise.resolve();
     },
     changeAgentState: (_, _id, state) => {
