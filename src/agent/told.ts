@@ -24,7 +24,7 @@ export function resultTold(event: Extract<Event, { observation: string }>): Told
   return { text: event.content === '' ? 'Done.' : event.content, error };
 }
 
-/** What is told of a command that the user has run. What it gave is of the repository, as what the agent's own give. */
+/** What is told of a command that the user has run. What it printed may be of the repository, and stays in its block. */
 export function ranTold(command: string, answer: Extract<Event, { observation: string }>): string {
   const { text } = resultTold(answer);
   return `The user ran a command in your shell:\n$ ${command}\nWhat it gave, which is no message of the user:\n<command_output>\n${enclosed(text, ['command_output'])}\n</command_output>`;
