@@ -1,16 +1,21 @@
 import { readBody } from '../egress/read-body.ts';
 import { EgressRefused } from '../egress/policy.ts';
 
-export interface Image {
+interface Image {
   data: Uint8Array;
   mediaType: string | undefined;
 }
 
 type Download = (wanted: { url: URL; isUrlSupportedByModel: boolean }[]) => Promise<(Image | null)[]>;
 
-const MAX_IMAGE_BYTES = 10 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const MAX_IMAGE_BYTES = 10 * MIB;
+/** Milliseconds until an image is there. */
+const DEADLINE_MS = 30_000;
+/** Of all images of one request. */
+const MOST_BYTES = 50 * MIB;
 /** Of the images that one run keeps, as each of its steps needs them again. */
-const MOST_KEPT_BYTES = 50 * 1024 * 1024;
+const MOST_KEPT_BYTES = 20 * MIB;
 
 /** Fetches images that providers do not fetch themselves, by the fetch that knows where we may go: each once in a run. */
 export class ImageSource {
@@ -22,38 +27,49 @@ export class ImageSource {
     this.#fetch = fetch;
   }
 
-  /** As the SDK wants it. */
+  /** As the SDK wants it. One after the other, so that those of one request take no more memory than is told. */
   download(signal: AbortSignal): Download {
-    return async (wanted) =>
-      await Promise.all(
-        wanted.map(async ({ url, isUrlSupportedByModel }) =>
-          isUrlSupportedByModel ? null : await this.#image(url, signal),
-        ),
-      );
+    return async (wanted) => {
+      const images: (Image | null)[] = [];
+      let bytes = 0;
+      for (const { url, isUrlSupportedByModel } of wanted) {
+        const image = isUrlSupportedByModel ? null : await this.#image(url, signal);
+        bytes += image?.data.byteLength ?? 0;
+        if (bytes > MOST_BYTES) {
+          const reason = `The image at ${url.host} is one too many: together they are larger than ${MOST_BYTES / MIB} MiB.`;
+          throw new ImageError(url, reason);
+        }
+        images.push(image);
+      }
+      return images;
+    };
   }
 
   async #image(url: URL, signal: AbortSignal): Promise<Image> {
     const kept = this.#kept.get(url.href);
     if (kept) return kept;
     const image = await fetchImage(url, this.#fetch, signal);
-    this.#bytes += image.data.byteLength;
-    if (this.#bytes <= MOST_KEPT_BYTES) this.#kept.set(url.href, image);
+    const { byteLength } = image.data;
+    if (this.#bytes + byteLength > MOST_KEPT_BYTES) return image;
+    this.#bytes += byteLength;
+    this.#kept.set(url.href, image);
     return image;
   }
 }
 
 async function fetchImage(url: URL, fetch: typeof globalThis.fetch, signal: AbortSignal): Promise<Image> {
   const failed = (how: string): ImageError => new ImageError(url, `The image at ${url.host} ${how}.`);
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
   let response: Response;
   let data: Buffer | null;
   try {
-    response = await fetch(url, { signal });
+    response = await fetch(url, { signal: AbortSignal.any([signal, deadline]) });
     if (!response.ok) await response.body?.cancel();
     data = response.ok ? await readBody(response, MAX_IMAGE_BYTES) : null;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof EgressRefused) throw new ImageError(url, `${error.message}.`);
-    throw failed('could not be fetched');
+    throw failed(deadline.aborted ? `did not come within ${DEADLINE_MS / 1000} s` : 'could not be fetched');
   }
   if (!response.ok) throw failed(`was answered with ${response.status}`);
   if (data === null) throw failed('is larger than 10 MiB');

@@ -21,7 +21,7 @@ export interface Parley {
   ok(method: string, path: string, body?: unknown, key?: string): Promise<unknown>;
   events(id: string, key?: string): Promise<Event[]>;
   /** Resolves with the conversation as soon as it is as asked; fails with what it is after `ms`. */
-  until(id: string, is: (view: View) => boolean, ms?: number): Promise<View>;
+  until(id: string, is: (view: View) => boolean, ms?: number, key?: string): Promise<View>;
   /** Resolves with the events as soon as they are as asked. */
   untilEvents(id: string, are: (events: Event[]) => boolean, ms?: number): Promise<Event[]>;
   /** Runs `parley ARGUMENTS` beside the server; gives what it printed. */
@@ -178,8 +178,8 @@ export async function prepareParley(env: Record<string, string> = {}): Promise<P
     request,
     ok,
     events,
-    until: (id, is, ms = PATIENCE_MS) =>
-      poll(async () => (await ok('GET', `/api/conversations/${id}`)) as View, is, ms),
+    until: (id, is, ms = PATIENCE_MS, key) =>
+      poll(async () => (await ok('GET', `/api/conversations/${id}`, undefined, key)) as View, is, ms),
     untilEvents: (id, are, ms = PATIENCE_MS) => poll(() => events(id), are, ms),
     command: (...args) => runCommand(environment, args),
     crash: async () => void (await end('SIGKILL')),

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
@@ -7,11 +7,20 @@ export type ServerAnswer =
   | { status?: number; headers?: Record<string, string>; body: unknown }
   | ((response: ServerResponse) => void);
 
+interface RecordedRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
 export interface RecordingServer extends AsyncDisposable {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly port: number;
-  readonly requests: readonly { method: string; path: string; headers: IncomingHttpHeaders; body: string }[];
+  readonly requests: readonly RecordedRequest[];
+  /** The request of that number (from 0), once it has come. A test that waits in vain is ended by its runner. */
+  request(index: number): Promise<RecordedRequest>;
   /** What all requests from now on are answered with. */
   answer(answer: ServerAnswer): void;
   close(): Promise<void>;
@@ -21,11 +30,13 @@ export interface RecordingServer extends AsyncDisposable {
 export async function startRecordingServer(
   first: ServerAnswer = { body: { results: [] } },
 ): Promise<RecordingServer> {
-  const requests: { method: string; path: string; headers: IncomingHttpHeaders; body: string }[] = [];
+  const requests: RecordedRequest[] = [];
+  const came = new EventEmitter();
   let answer = first;
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = incoming;
     requests.push({ method, path, headers, body: await text(incoming) });
+    came.emit('request');
     if (typeof answer === 'function') return answer(response);
     const { status = 200, headers: more = {}, body: said } = answer;
     response
@@ -49,6 +60,13 @@ export async function startRecordingServer(
     url: `http://127.0.0.1:${address.port}`,
     port: address.port,
     requests,
+    async request(index) {
+      for (;;) {
+        const request = requests[index];
+        if (request) return request;
+        await once(came, 'request');
+      }
+    },
     answer(next) {
       answer = next;
     },

@@ -15,7 +15,7 @@ import { plainTool, type ScriptedMcp, startScriptedMcp } from '../../support/mcp
 import { type Answer, call, calls, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
-import { type Parley, startParley } from '../../support/parley.ts';
+import { type Parley, startParley, type View } from '../../support/parley.ts';
 import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 
 /** By this it is known that the orders came to the model. */
@@ -151,12 +151,9 @@ describe('who obeys an injected text', () => {
     const commands = obeying().map((command) => call('execute_bash', { command: `{ ${command}\n} 2>&1` }));
     model.play(byTurn([...first, ...commands, call('finish', { message: 'Sent.' })], say('T')));
     await ask('POST', '/api/conversations', { conversation_id: id, repository, initial_user_msg: message });
-    for (const deadline = Date.now() + 120_000; ;) {
-      const view = (await ask('GET', `/api/conversations/${id}`)) as { agent_state: string; error: unknown };
-      if (view.agent_state === 'finished') break;
-      assert.ok(view.agent_state !== 'error' && Date.now() < deadline, JSON.stringify(view));
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const over = ({ agent_state }: View): boolean => ['finished', 'error'].includes(agent_state);
+    const { agent_state, error } = await parley.until(id, over, 120_000, KEPT['session key']);
+    assert.equal(agent_state, 'finished', JSON.stringify(error));
     return await parley.events(id, KEPT['session key']);
   };
 

@@ -11,7 +11,7 @@ import { plainTool, type ScriptedMcp, startScriptedMcp } from '../../support/mcp
 import { call, calls, gate, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
-import { type Parley, startParley, TEST_KEY, type View } from '../../support/parley.ts';
+import { type Parley, startParley, TEST_KEY } from '../../support/parley.ts';
 import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 
 /** All there is to see for a command: variables, processes, files, git. */
@@ -162,18 +162,9 @@ describe('two users at the same time', () => {
     }
   }
 
-  const until = async (id: string, key: string, is: (view: View) => boolean): Promise<void> => {
-    for (const deadline = Date.now() + 60_000; ;) {
-      const view = (await parley.ok('GET', `/api/conversations/${id}`, undefined, key)) as View;
-      if (is(view)) return;
-      assert.ok(Date.now() < deadline, JSON.stringify(view));
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  };
-
   async function look({ mark, key }: User): Promise<void> {
-    await until('job', key, ({ agent_state }) => agent_state === 'finished');
-    await until('failing', key, ({ status }) => status === 'ERROR');
+    await parley.until('job', ({ agent_state }) => agent_state === 'finished', 60_000, key);
+    await parley.until('failing', ({ status }) => status === 'ERROR', 60_000, key);
     const asked: [method: string, path: string, body?: object][] = [
       ['GET', '/api/settings'],
       ['GET', '/api/secrets'],
