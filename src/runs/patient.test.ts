@@ -34,6 +34,15 @@ test('a write that is refused for another reason is not tried again', async () =
   assert.equal(tries(), 1);
 });
 
+test('who is interrupted tries once more at once, and what can be stored then is', async () => {
+  const { transact, tries } = failing(1);
+  const abort = new AbortController();
+  const written = patient(transact, abort.signal)(() => Promise.resolve('stored'));
+  await new Promise((resolve) => setImmediate(resolve));
+  abort.abort(new Error('stopped'));
+  assert.deepEqual([await written, tries()], ['stored', 2]);
+});
+
 test('who is interrupted waits no longer', async () => {
   const { transact, tries } = failing(Number.POSITIVE_INFINITY);
   const abort = new AbortController();
@@ -43,4 +52,5 @@ test('who is interrupted waits no longer', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   abort.abort(reason);
   await assert.rejects(written, reason);
+  assert.equal(tries(), 2);
 });

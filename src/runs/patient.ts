@@ -22,7 +22,8 @@ export function patient<Stores>(
         if (!(error instanceof ServiceError) || error.code !== 'storage_unavailable') throw error;
       }
       signal.throwIfAborted();
-      await sleep(againMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      // Who is interrupted meanwhile tries once more: what is stored now need not be done again.
+      await sleep(againMs, undefined, { signal }).catch(() => undefined);
     }
   };
 }

@@ -139,6 +139,11 @@ export async function scriptedRun(
     model.open(saidGate(name));
     await until(view, ({ agent_state }) => ['finished', 'error', 'stopped'].includes(agent_state));
     await until(view, ({ runtime_status }) => runtime_status === 'STATUS$READY');
+    // The end of the run is a write of its own, which may have to wait for room.
+    await until(
+      async () => (await view()) && stored(parley.dataDir, name).row,
+      ({ driver }) => driver === null,
+    );
     const left = { view: await view(), events: await events(), settings: await ok('GET', '/api/settings') };
     if ((await parley.stop()) === null) {
       // Killed at the last write of all, the one of the stop: the next start cleans up.
