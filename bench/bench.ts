@@ -7,16 +7,16 @@
  * with all that it started, and its line says so.
  */
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import { putIntoDocs, type Result } from './docs.ts';
 import type { Row, Share } from './row.ts';
 import { SUBJECTS } from './subjects.ts';
 import { type Measured, tableOf } from './table.ts';
 
-const DOCS = 'docs/performance.md';
 const SHARES: readonly Share[] = [1, 0.1];
 
 const { values: options, positionals: asked } = parseArgs({
@@ -57,9 +57,8 @@ for (const [name, subject] of Object.entries(SUBJECTS)) {
   rows.push(...bySize.flat());
 }
 
-const table = tableOf(rows);
-process.stdout.write(table);
-const machine = {
+process.stdout.write(tableOf(rows));
+const machine: Result['machine'] = {
   node: process.version,
   cpu: cpus()[0]?.model,
   cores: availableParallelism(),
@@ -68,9 +67,9 @@ const machine = {
 };
 await mkdir('bench/results', { recursive: true });
 const file = `bench/results/${date.slice(0, 19).replaceAll(':', '')}.json`;
-await writeFile(file, `${JSON.stringify({ date, machine, rows }, null, 2)}\n`);
+await writeFile(file, `${JSON.stringify({ date, machine, rows } satisfies Result, null, 2)}\n`);
 process.stdout.write(`\n${file}\n`);
-if (options.docs) await putIntoDocs(table);
+if (options.docs) await putIntoDocs({ date, machine, rows });
 
 /** What fails is a line of the table too: the rest is still worth having. */
 async function measure(name: string, share: Share, seconds: number): Promise<Row[]> {
@@ -100,13 +99,4 @@ async function measure(name: string, share: Share, seconds: number): Promise<Row
   process.exitCode = 1;
   const why = isLate ? `not done in ${seconds} s` : `failed with ${code}: standard error says why`;
   return [{ what: name, measured: why, goal: { text: 'a figure', reached: false } }];
-}
-
-async function putIntoDocs(table: string): Promise<void> {
-  const page = await readFile(DOCS, 'utf8');
-  const [before, rest] = page.split('<!-- table -->\n');
-  const after = rest?.split('<!-- end of table -->\n')[1];
-  if (before === undefined || after === undefined) throw new Error(`${DOCS} has no place for the table`);
-  const when = `Measured ${date.slice(0, 10)} with Node ${machine.node} on ${machine.cores} cores (${machine.cpu}), ${Math.round(machine.memory / 2 ** 30)} GiB of memory; load of the machine before: ${loadBefore[0]?.toFixed(2)}.\n\n`;
-  await writeFile(DOCS, `${before}<!-- table -->\n${when}${table}<!-- end of table -->\n${after}`);
 }

@@ -39,7 +39,7 @@ export const loadThenRest: Subject = {
     const isBack = bytes < NOISE_BYTES && timers <= 0 && files <= 0 && processes <= 0;
     return [
       {
-        what: `${minutes * share} minutes of load (${rounds} conversations from creation to removal), then rest`,
+        what: `${minutes * share} min of load (${rounds} conversations from creation to removal), then rest`,
         measured: `${(bytes / 1024).toFixed(0)} KiB of heap, ${timers} timers, ${files} descriptors, ${processes} processes more than before`,
         ...heldTo(share, 'all back to where it was', isBack),
         runs: { before, after, rounds },
