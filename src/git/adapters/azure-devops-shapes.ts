@@ -85,17 +85,21 @@ export const workItem = z
       'System.State': text,
       'System.CreatedBy': identity,
       'System.Tags': text.nullish(),
+      'System.TeamProject': text,
     }),
     _links: z.object({ html: z.object({ href: webLink }) }),
   })
-  .transform(({ id, fields, _links }): Issue => ({
-    number: id,
-    title: fields['System.Title'],
-    body: fields['System.Description'] ?? '',
-    isOpen: !CLOSED.has(fields['System.State'].toLowerCase()),
-    author: fields['System.CreatedBy'],
-    labels: (fields['System.Tags'] ?? '').split('; ').filter((tag) => tag !== ''),
-    url: _links.html.href,
+  .transform(({ id, fields, _links }): { project: string; issue: Issue } => ({
+    project: fields['System.TeamProject'],
+    issue: {
+      number: id,
+      title: fields['System.Title'],
+      body: fields['System.Description'] ?? '',
+      isOpen: !CLOSED.has(fields['System.State'].toLowerCase()),
+      author: fields['System.CreatedBy'],
+      labels: (fields['System.Tags'] ?? '').split('; ').filter((tag) => tag !== ''),
+      url: _links.html.href,
+    },
   }));
 
 export const workItemComment = z

@@ -107,4 +107,41 @@ describe('azure_devops alone', () => {
       checks: [{ name: 'ci', state: 'success', url: null }],
     });
   });
+
+  it('knows no work items of other projects, whatever number is asked for', async () => {
+    const item = (project: string) => ({
+      id: 3,
+      fields: {
+        'System.Title': 'A door',
+        'System.State': 'Active',
+        'System.CreatedBy': { id: 'ann', displayName: 'Ann', uniqueName: 'ann' },
+        'System.TeamProject': project,
+      },
+      _links: { html: { href: 'https://azure.example/3' } },
+    });
+    const asking = (project: string) =>
+      askingOf(
+        'azure_devops',
+        ({ path }) => {
+          if (path.endsWith('/app'))
+            return { body: { id: 'r', name: 'app', project: { id: 'p', name: 'Web' } } };
+          if (path.endsWith('/comments')) {
+            return {
+              body: {
+                id: 1,
+                text: 'Hm',
+                createdBy: item('').fields['System.CreatedBy'],
+                createdDate: '2026',
+              },
+            };
+          }
+          return { body: item(project) };
+        },
+        (of) => of.addIssueComment('p/app', 3, 'Hm', never),
+      );
+    assert.equal((await asking('web')).answer.kind, 'ok');
+    const other = await asking('payroll');
+    assert.equal(other.answer.kind, 'not_found');
+    assert.ok(other.asked.every(({ method }) => method === 'GET'));
+  });
 });

@@ -25,6 +25,7 @@ import {
   VERSION,
 } from './azure-devops-place.ts';
 import * as shapes from './azure-devops-shapes.ts';
+import { addWorkItemComment, workItem, workItemComments } from './azure-devops-work-items.ts';
 
 /** Azure DevOps Services, or a Server (2022 and newer) whose collection is the organisation. */
 export function azureDevops({ base, token, fetch, deadlineMs }: ProviderAccess): GitProvider {
@@ -179,38 +180,13 @@ export function azureDevops({ base, token, fetch, deadlineMs }: ProviderAccess):
       }),
 
     issue: (repository, number, signal) =>
-      at(repository, signal, (api, { project }) =>
-        api.ask(apiPath`/${project}/_apis/wit/workitems/${number}`, {
-          query: { ...VERSION, $expand: 'links' },
-          shape: shapes.workItem,
-          what: `the work item ${number} of ${project}`,
-        }),
-      ),
+      at(repository, signal, (api, found) => workItem(api, found, number)),
 
-    issueComments: (repository, number, { page, perPage }, signal) =>
-      at(repository, signal, async (api, { project }) => {
-        const asked = await api.ask(apiPath`/${project}/_apis/wit/workItems/${number}/comments`, {
-          query: { 'api-version': '7.1-preview.4', order: 'asc', $top: Math.min(200, page * perPage) },
-          shape: shapes.workItemComments,
-          what: `the comments of the work item ${number} of ${project}`,
-        });
-        return mapAnswer(asked, ({ comments, totalCount }) => ({
-          items: comments.slice((page - 1) * perPage, page * perPage),
-          more: Math.min(totalCount, 200) > page * perPage,
-          total: totalCount,
-        }));
-      }),
+    issueComments: (repository, number, which, signal) =>
+      at(repository, signal, (api, found) => workItemComments(api, found, number, which)),
 
     addIssueComment: (repository, number, body, signal) =>
-      at(repository, signal, (api, { project }) =>
-        api.ask(apiPath`/${project}/_apis/wit/workItems/${number}/comments`, {
-          method: 'POST',
-          query: { 'api-version': '7.1-preview.4', format: 'markdown' },
-          body: { text: body },
-          shape: shapes.workItemComment,
-          what: `a comment on the work item ${number} of ${project}`,
-        }),
-      ),
+      at(repository, signal, (api, found) => addWorkItemComment(api, found, number, body)),
 
     pullRequest: (repository, number, signal) =>
       at(repository, signal, async (api, found) =>
