@@ -77,12 +77,12 @@ const MOST_PER_PAGE = 100;
 
 const pageNumber = z
   .string()
-  .regex(/^[1-9][0-9]{0,4}$/, 'must be a number from 1')
+  .regex(/^[1-9][0-9]{0,4}$/, 'must be a number from 1 to 99999')
   .transform(Number)
   .describe('Counted from 1.');
 const perPage = z
   .string()
-  .regex(/^[1-9][0-9]{0,4}$/, 'must be a number from 1')
+  .regex(/^[1-9][0-9]{0,4}$/, 'must be a number from 1 to 99999')
   .transform((value) => Math.min(Number(value), MOST_PER_PAGE))
   .describe(`At most ${MOST_PER_PAGE}.`);
 const page = pageNumber.optional();

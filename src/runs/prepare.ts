@@ -88,8 +88,8 @@ function noRepositories(row: Conversation): CloneFailure {
     runtimeStatus: 'STATUS$GIT_PROVIDER_AUTHENTICATION_ERROR',
     error: {
       code: 'repository_not_found',
-      message: `${row.gitProvider} has no repositories of its own, so ${row.selectedRepository} is nowhere to be found.`,
-      hint: 'Create the conversation again with another git_provider.',
+      message: `${row.gitProvider} is at no host of its own, and none is stored, so ${row.selectedRepository} is nowhere to be found.`,
+      hint: 'Create the conversation again with another git_provider, or store its host with a token (POST /api/add-git-providers) and start the conversation again.',
     },
   };
 }
