@@ -202,6 +202,7 @@ describe('a repository that can not be had', () => {
     const deadline = Date.now() + 30_000;
     while (!JSON.stringify(await storeToken(forge.base)).includes('PARLEY_ALLOW_PRIVATE_HOSTS')) {
       assert.ok(Date.now() < deadline, 'the second user is noticed');
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
     const id = await begin({ repository: 'acme/app' });
     await fails(id, 'git_host_not_allowed', ERROR, /PARLEY_ALLOW_PRIVATE_HOSTS/);
