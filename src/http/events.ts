@@ -22,7 +22,9 @@ import type { EventRange, StoredEvent } from '../events/log.ts';
 import { writeEvents } from '../live/sse.ts';
 import { type Subscriptions, WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
 import { byId, FULL, INVALID, UNKNOWN } from './conversations.ts';
+import { filterOf, readMatching } from './event-filter.ts';
 import type { Routes } from './routes.ts';
+import { untilGone } from './until-gone.ts';
 
 /** A page of events is not larger, but for a single event that is. */
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -54,11 +56,13 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
       schema: {
         tags: ['events'],
         summary: 'Read events, both ways',
+        description:
+          'A JSON body, as V0 takes one with this GET, gives only events that match: `source`, `query` (a part of the text), `start_date`, `end_date`, `exclude_hidden`.',
         params: byId,
         querystring: eventsQuery,
         response: { 200: eventsPage, ...LIMIT, ...UNKNOWN, ...INVALID },
       },
-      handler: async ({ principal, params, query }, reply) => {
+      handler: async ({ principal, params, query, raw }, reply) => {
         const limit = query.limit ?? 20;
         if (limit < 0 || limit > MAX_EVENTS) {
           throw new ServiceError('invalid_limit', `limit must be 0 to ${MAX_EVENTS}.`);
@@ -67,10 +71,14 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
           from: query.start_id ?? 0,
           ...(query.end_id !== undefined && { to: query.end_id }),
           reverse: query.reverse ?? false,
-          limit: limit + 1,
+          limit,
           maxBytes: PAGE_BYTES,
         };
-        const { page, more } = await readPage(service, principal, params.id, range);
+        const matches = await filterOf(raw);
+        const read = (wanted: EventRange) => service.events(principal, params.id, wanted);
+        const { page, more } = await (matches
+          ? readMatching(read, range, { matches, signal: untilGone(reply) })
+          : readPage(read, { ...range, limit: limit + 1 }));
         return await reply
           .type('application/json; charset=utf-8')
           .serializer((text) => String(text))
@@ -163,19 +171,17 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
 
 /** One more than wanted is asked for: it says whether there are more. So does a page that ended by its bytes. */
 async function readPage(
-  service: Conversations,
-  principal: Principal,
-  id: string,
+  read: (range: EventRange) => Promise<StoredEvent[]>,
   range: EventRange,
 ): Promise<{ page: StoredEvent[]; more: boolean }> {
-  const read = await service.events(principal, id, range);
-  if (read.length === range.limit) return { page: read.slice(0, -1), more: true };
-  const last = read.at(-1);
+  const page = await read(range);
+  if (page.length === range.limit) return { page: page.slice(0, -1), more: true };
+  const last = page.at(-1);
   if (!last) return { page: [], more: false };
   const rest = range.reverse ? { ...range, to: last.id - 1 } : { ...range, from: last.id + 1 };
-  if (range.reverse && last.id === 0) return { page: read, more: false };
-  const next = await service.events(principal, id, { ...rest, limit: 1 });
-  return { page: read, more: next.length > 0 };
+  if (range.reverse && last.id === 0) return { page, more: false };
+  const next = await read({ ...rest, limit: 1 });
+  return { page, more: next.length > 0 };
 }
 
 async function* trajectoryText(

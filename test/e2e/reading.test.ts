@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { isAction } from '../../src/events/event.ts';
 import { call, say } from '../support/model-answers.ts';
@@ -64,6 +67,40 @@ describe('reading a conversation', () => {
       assert.deepEqual(ids(await page(`start_id=0&reverse=${yes}&limit=2`)), [last, last - 1]);
     }
     assert.deepEqual(await page('limit=0'), { events: [], has_more: true });
+  });
+
+  it('gives the events that a filter in the body of the GET asks for, as V0', async () => {
+    const all = await parley.events('read');
+    const filtered = async (filter: unknown, query = 'limit=100') => {
+      const text = typeof filter === 'string' ? filter : JSON.stringify(filter);
+      // fetch sends no body with a GET.
+      const asked = httpRequest(`${parley.url}/api/conversations/read/events?${query}`, {
+        headers: { 'x-session-api-key': parley.key, 'content-type': 'application/json' },
+      });
+      asked.setHeader('content-length', Buffer.byteLength(text));
+      asked.end(text);
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      return { status: answer.statusCode, body: (await json(answer)) as Page };
+    };
+    const ofUser = all.filter(({ source }) => source === 'user');
+    assert.ok(ofUser.length > 1 && ofUser.length < all.length);
+    assert.deepEqual((await filtered({ source: 'user' })).body, { events: ofUser, has_more: false });
+    assert.deepEqual((await filtered({ source: 'user' }, 'limit=1&reverse=True')).body, {
+      events: ofUser.slice(-1),
+      has_more: true,
+    });
+    const { timestamp } = ofUser[0] ?? { timestamp: '' };
+    assert.deepEqual(
+      (await filtered({ source: 'user', end_date: timestamp, query: null })).body.events,
+      ofUser.filter((event) => event.timestamp <= timestamp),
+    );
+    assert.deepEqual((await filtered({ query: 'NOWHERE in it' })).body, { events: [], has_more: false });
+    for (const no of ['null', '{}', '{"source":null}', '']) {
+      assert.deepEqual((await filtered(no, 'limit=3')).body.events, all.slice(0, 3), no);
+    }
+    for (const wrong of ['{', '[]', '{"source":1}', '{"include_types":["x"]}', `"${'x'.repeat(20_000)}"`]) {
+      assert.equal((await filtered(wrong)).status, 422, wrong.slice(0, 30));
+    }
   });
 
   it('refuses a limit out of range with 400, as V0, and what is no number with 422', async () => {
