@@ -196,6 +196,21 @@ describe('repositories', () => {
     assert.equal((await errorOf(first())).code, 'git_token_required');
   });
 
+  it('are asked for with the tokens for which they are kept, though these change meanwhile', async () => {
+    const stage = serviceOf({
+      github: { repositories: paged([repository('a/before')]) },
+      gitlab: { repositories: paged([repository('a/after')]) },
+    });
+    const [before, ...after] = stage.tokens;
+    let reads = 0;
+    Object.defineProperty(stage, 'tokens', { get: () => ((reads += 1) === 1 ? [before] : after) });
+    const { value } = await stage.service.repositories(ann, {}, null, never);
+    assert.deepEqual(
+      value.items.map(({ full_name }) => full_name),
+      ['a/before'],
+    );
+  });
+
   it('that a provider could not add to are not kept', async () => {
     let asked = 0;
     const { service } = serviceOf({

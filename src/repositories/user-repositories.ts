@@ -3,7 +3,7 @@ import type { BranchView, GitUser, RepositoriesQuery, RepositoryView, SearchQuer
 import type { ProviderName } from '../contract/providers.ts';
 import type { SuggestedTask } from '../contract/conversations.ts';
 import { mapAnswer, ok } from '../git/answer.ts';
-import type { GitAccess } from '../settings/run-settings.ts';
+import type { GitAccess, RunToken } from '../settings/run-settings.ts';
 import { type Account, accountsOf, fingerprintOf, type OpenProvider } from './accounts.ts';
 import { askAll, askForOne, type Found } from './asking.ts';
 import { AtOnce } from './at-once.ts';
@@ -140,24 +140,34 @@ export class UserRepositories {
     ask: (accounts: readonly Account[]) => Promise<T>,
   ): Promise<T> {
     const { tokens } = await this.#access(userId);
+    return await this.#askWith(tokens, userId, selected, ask);
+  }
+
+  async #askWith<T>(
+    tokens: readonly RunToken[],
+    userId: string,
+    selected: ProviderName | undefined,
+    ask: (accounts: readonly Account[]) => Promise<T>,
+  ): Promise<T> {
     const accounts = accountsOf(tokens, this.#open, selected);
     return await this.#atOnce.run(userId, () => ask(accounts));
   }
 
   /** A list that somebody could not add to is not kept: the next request asks again. */
   async #keptOr(
-    by: Principal,
+    { userId }: Principal,
     question: readonly unknown[],
     selected: ProviderName | undefined,
     ask: (accounts: readonly Account[]) => Promise<Found<Listed<RepositoryView>>>,
   ): Promise<Found<Listed<RepositoryView>>> {
-    const { tokens } = await this.#access(by.userId);
+    // Read once: what is kept for tokens was asked with these, though another request may change them meanwhile.
+    const { tokens } = await this.#access(userId);
     const fingerprint = fingerprintOf(tokens);
     const asked = JSON.stringify(question);
-    const kept = this.#kept.get(by.userId, fingerprint, asked);
+    const kept = this.#kept.get(userId, fingerprint, asked);
     if (kept) return { value: kept, failures: [] };
-    const found = await this.#ask(by, selected, ask);
-    if (found.failures.length === 0) this.#kept.keep(by.userId, fingerprint, asked, found.value);
+    const found = await this.#askWith(tokens, userId, selected, ask);
+    if (found.failures.length === 0) this.#kept.keep(userId, fingerprint, asked, found.value);
     return found;
   }
 }
