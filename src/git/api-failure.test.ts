@@ -59,7 +59,10 @@ describe('what a status means', () => {
   it('is told with the host, what was asked, and what to do', () => {
     assert.match(judged(401)?.message ?? '', /git\.example refused the token.*store a valid one/);
     assert.match(judged(404)?.message ?? '', /no repository acme\/app: check the name/);
-    assert.match(judged(301)?.message ?? '', /has moved/);
+    assert.match(
+      judged(301)?.message ?? '',
+      /redirects who asks for .* \(301\): use its new name, or check the host/,
+    );
   });
 });
 

@@ -66,8 +66,10 @@ export function failureOf(
   }
 }
 
-function notFound({ name, token }: ApiPlace, status: number, what: string): string {
-  if (status >= 300 && status < 400) return `${what} has moved at ${name}: use its new name.`;
+function notFound({ name, root, token }: ApiPlace, status: number, what: string): string {
+  if (status >= 300 && status < 400) {
+    return `${new URL(root).host} redirects who asks for ${what} (${status}): use its new name, or check the host that is stored.`;
+  }
   const seen = token ? 'the stored token may see it' : 'it is public, or store a token that may see it';
   return `${name} has no ${what.replace(/^the /, '')}: check the name, and that ${seen}.`;
 }
