@@ -1,6 +1,4 @@
-import { type Kysely, type Selectable, sql, type Updateable } from 'kysely';
-import type { ConversationError, ConversationStatus } from '../../contract/conversations.ts';
-import type { ProviderName } from '../../contract/providers.ts';
+import { type Kysely, sql, type Updateable } from 'kysely';
 import type {
   Conversation,
   ConversationChange,
@@ -10,46 +8,11 @@ import type {
   OpenAction,
   OpenActionState,
 } from '../../conversations/store.ts';
-import { EMPTY_PROJECTION } from '../../events/projection.ts';
-import type { AgentState } from '../../events/event.ts';
 import { ConversationGone, Fenced } from '../../events/log.ts';
 import type { Sealed } from '../../secrets/vault.ts';
 import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
-
-/** All but the request, which may be megabytes of images. */
-const COLUMNS = [
-  'key',
-  'id',
-  'user_id',
-  'title',
-  'trigger_kind',
-  'selected_repository',
-  'selected_branch',
-  'git_provider',
-  'status',
-  'runtime_status',
-  'agent_state',
-  'error',
-  'created_at',
-  'updated_at',
-  'last_event_id',
-  'last_user_message',
-  'accumulated_cost',
-  'prompt_tokens',
-  'completion_tokens',
-  'generation',
-  'driver',
-  'wanted',
-  'unfinished',
-  'prepared',
-  'iterations',
-  'budget_from',
-  'condensation',
-  'reserved',
-] as const;
-
-type Row = Selectable<Schema['conversations']>;
+import { COLUMNS, conversationOf, insertOf, LAST_IN_LINE } from './conversation-row.ts';
 
 /** Of one conversation: a program inside decides how many it makes. */
 const MADE_REFS = 1_000;
@@ -423,93 +386,6 @@ const BY_HAND = 'gui';
 /** Written out, as the index of those that wait is taken only then. */
 const ONE = sql.lit(1);
 
-/** Behind all who wait or are driven. */
-const LAST_IN_LINE = sql<number>`(select coalesce(max(turn), 0) + 1 from conversations where turn is not null)`;
 /** Who has a turn keeps it. */
 const WANTED = { wanted: 1, turn: sql<number>`coalesce(turn, ${LAST_IN_LINE})` };
 const UNWANTED = { wanted: 0, turn: sql<number | null>`case when driver is null then null else turn end` };
-
-/** What the creator gives of a conversation; the rest of a row begins the same for all. */
-type New = Pick<
-  Row,
-  | 'id'
-  | 'user_id'
-  | 'title'
-  | 'trigger_kind'
-  | 'selected_repository'
-  | 'selected_branch'
-  | 'git_provider'
-  | 'created_at'
-  | 'unfinished'
-  | 'request'
->;
-
-function insertOf(db: Kysely<Schema>) {
-  return prepared(db, (value: Value<New>) =>
-    db
-      .insertInto('conversations')
-      .values({
-        id: value('id'),
-        user_id: value('user_id'),
-        title: value('title'),
-        trigger_kind: value('trigger_kind'),
-        selected_repository: value('selected_repository'),
-        selected_branch: value('selected_branch'),
-        git_provider: value('git_provider'),
-        status: 'STARTING',
-        runtime_status: null,
-        agent_state: EMPTY_PROJECTION.agentState,
-        error: null,
-        created_at: value('created_at'),
-        updated_at: value('created_at'),
-        last_event_id: -1,
-        last_user_message: EMPTY_PROJECTION.lastUserMessage,
-        accumulated_cost: 0,
-        prompt_tokens: 0,
-        completion_tokens: 0,
-        generation: 0,
-        driver: null,
-        wanted: 1,
-        turn: LAST_IN_LINE,
-        unfinished: value('unfinished'),
-        prepared: 0,
-        iterations: 0,
-        budget_from: 0,
-        request: value('request'),
-      })
-      .returning('key'),
-  );
-}
-
-function conversationOf(row: Pick<Row, (typeof COLUMNS)[number]>): Conversation {
-  return {
-    key: row.key,
-    id: row.id,
-    userId: row.user_id,
-    title: row.title,
-    trigger: row.trigger_kind,
-    selectedRepository: row.selected_repository,
-    selectedBranch: row.selected_branch,
-    gitProvider: row.git_provider as ProviderName | null,
-    status: row.status as ConversationStatus,
-    runtimeStatus: row.runtime_status,
-    agentState: row.agent_state as AgentState,
-    error: row.error === null ? null : (JSON.parse(row.error) as ConversationError),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    lastEventId: row.last_event_id,
-    lastUserMessage: row.last_user_message,
-    accumulatedCost: row.accumulated_cost,
-    promptTokens: row.prompt_tokens,
-    completionTokens: row.completion_tokens,
-    generation: row.generation,
-    driver: row.driver,
-    wanted: row.wanted === 1,
-    unfinished: row.unfinished === 1,
-    prepared: row.prepared === 1,
-    iterations: row.iterations,
-    budgetFrom: row.budget_from,
-    condensation: row.condensation,
-    reserved: JSON.parse(row.reserved) as Conversation['reserved'],
-  };
-}
