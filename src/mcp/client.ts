@@ -79,11 +79,20 @@ export class McpClient {
     const sandbox = server.kind === 'stdio' ? await unlessAborted(ways.sandbox(), signal) : null;
     const client = new library.Client({ name: 'parley', version }, { jsonSchemaValidator: UNCHECKED });
     let transport: Transport;
+    let unreached: unknown = null;
     if (server.kind === 'stdio') {
       if (!sandbox) throw new Error('a program needs a sandbox');
       transport = new ProgramTransport(server, sandbox, allowance, broken);
     } else {
-      const fetch = remoteFetch(server, ways.fetch, allowance, (reason) => broken({ reason, detail: '' }));
+      const noted: typeof globalThis.fetch = async (to, init) => {
+        try {
+          return await ways.fetch(to, init);
+        } catch (error) {
+          unreached = error;
+          throw error;
+        }
+      };
+      const fetch = remoteFetch(server, noted, allowance, (reason) => broken({ reason, detail: '' }));
       const url = new URL(server.url);
       transport =
         server.kind === 'sse'
@@ -97,7 +106,8 @@ export class McpClient {
     } catch (error) {
       // A transport that failed to start was not taken over by the client.
       await transport.close().catch(() => {});
-      throw error;
+      // Of what a request for SSE failed with, the library keeps the text alone.
+      throw unreached ?? error;
     }
     return given;
   }

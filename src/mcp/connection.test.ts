@@ -202,6 +202,22 @@ test('a server that redirects elsewhere does not get the key there', async (t) =
   assert.deepEqual(thief.requests, []);
 });
 
+for (const kind of ['sse', 'shttp'] as const) {
+  test(`a server that cannot be reached fails with why: ${kind}`, async (t) => {
+    const server = await scripted(t, []);
+    const dead = connectionTo(t, remote(kind, server.url));
+    await server.close();
+    await dead.begin();
+    assert.equal(dead.connection.failure?.reason, 'The connection to it failed (ECONNREFUSED).');
+
+    const guarded = guardedFetch(servicePolicy({ privateAllowed: () => false, allowPrivateHosts: NO_HOSTS }));
+    t.after(() => guarded.close());
+    const barred = connectionTo(t, remote(kind, server.url));
+    await barred.connection.begin({ ...ways, fetch: guarded }, never);
+    assert.match(barred.connection.failure?.reason ?? '', /127\.0\.0\.1.*PARLEY_ALLOW_PRIVATE_HOSTS/);
+  });
+}
+
 test('connecting and calling have time-outs of their own', async (t) => {
   const silent = await scripted(t, [], () => () => {});
   const slow = connectionTo(t, remote('shttp', silent.url), { connectMs: 50, retryMs: 20 });
