@@ -4,11 +4,24 @@ import { writesPath } from './paths.ts';
 import { high, LOW, medium, worst } from './rating.ts';
 import type { Token } from './words.ts';
 
+/** The options that take a value, of programs that write to each of their operands. */
+const VALUED = {
+  touch: /^(-r|-d|-t|--reference|--date|--time)$/,
+  mkdir: /^(-m|--mode)$/,
+  tee: /^$/,
+  truncate: /^(-s|-r|--size|--reference)$/,
+  mknod: /^(-m|--mode)$/,
+  split: /^(-[abClnt]|--suffix-length|--bytes|--line-bytes|--lines|--number|--separator)$/,
+} as const;
+
 /** Null for a program that changes no files by itself. */
 export function rateFiles(call: Call): Rating | null {
   const { name, args, ground, open } = call;
   const written = (tokens: readonly Token[], whole = false): Rating =>
     worst(tokens.map(({ text, known }) => (known ? writesPath(text, ground, whole) : unknownTarget())));
+  /** What is moved away is written to, and is gone whole where it stood. */
+  const moved = (sources: readonly Token[]): Rating =>
+    worst([written(sources), ...sources.map((one) => written([one], true)).filter(isHigh)]);
   switch (name) {
     case 'rm':
     case 'rmdir':
@@ -27,7 +40,8 @@ export function rateFiles(call: Call): Rating | null {
       const targets = operands(args, /^(-t|-m|-o|-g|-S|--target-directory|--mode|--owner|--group)$/);
       const given = valuesOf(args, '-t', '--target-directory');
       const target = given.length > 0 ? given : targets.slice(-1);
-      return worst([written(name === 'mv' ? [...targets, ...target] : target), LOW]);
+      const sources = given.length > 0 ? targets : targets.slice(0, -1);
+      return worst([written(target), name === 'mv' ? moved(sources) : LOW, linked(call, sources)]);
     }
     case 'touch':
     case 'mkdir':
@@ -35,7 +49,7 @@ export function rateFiles(call: Call): Rating | null {
     case 'truncate':
     case 'mknod':
     case 'split':
-      return written(operands(args, /^(-m|-r|-d|-t|-s|--mode|--size|--reference|--date|-[abClnp])$/));
+      return written(operands(args, VALUED[name]));
     case 'chmod':
     case 'chown':
     case 'chgrp': {
@@ -89,6 +103,17 @@ export function rateFiles(call: Call): Rating | null {
     default:
       return null;
   }
+}
+
+const isHigh = ({ risk }: Rating): boolean => risk === 2;
+
+/** A link in the workspace to a place outside of it: what is written to the one lands in the other. */
+function linked({ name, ground }: Call, sources: readonly Token[]): Rating {
+  if (name !== 'ln' && name !== 'link') return LOW;
+  const outside = sources.some(
+    ({ text, known }) => known && /^[/~]/.test(text) && isHigh(writesPath(text, ground)),
+  );
+  return outside ? high('It makes a way out of the workspace.') : LOW;
 }
 
 function unknownTarget(): Rating {

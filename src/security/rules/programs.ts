@@ -6,6 +6,7 @@ import { rateInterpreter, scriptFile } from './interpreters.ts';
 import { rateNetwork } from './network.ts';
 import { ratePublishing } from './publishing.ts';
 import { high, LOW, medium, worst } from './rating.ts';
+import type { Token } from './words.ts';
 import { rateWrapper } from './wrappers.ts';
 
 const NEVER =
@@ -90,11 +91,24 @@ function rateBuiltin(call: Call): Rating | null {
     case 'readonly':
     case 'local':
       return args.length === 0 || has(args, 'p') ? medium('It shows all variables.') : LOW;
+    case 'set':
+      return args.length === 0 ? medium('It shows all variables.') : LOW;
     case 'unset':
     case 'read':
+      return LOW;
     case 'mapfile':
     case 'readarray':
-      return LOW;
+      return carriedOut(call, valuesOf(args, '-C'));
+    case 'script':
+      return worst([
+        medium('It records what a shell does.'),
+        carriedOut(call, valuesOf(args, '-c', '--command')),
+      ]);
+    case 'make':
+    case 'gmake':
+      return args.some(({ text }) => /^(SHELL[:+?]*=|--eval\b|-E)/.test(text))
+        ? high('It is given commands that stand in no file.')
+        : null;
     case 'openssl':
       return operands(args)[0]?.text === 's_client'
         ? high('openssl connects to another machine.')
@@ -146,6 +160,14 @@ function rateBuiltin(call: Call): Rating | null {
     default:
       return null;
   }
+}
+
+function carriedOut(call: Call, scripts: readonly Token[]): Rating {
+  return worst(
+    scripts.map(({ text, known }) =>
+      known ? call.script(text) : high('What it has the shell carry out shows only when it runs.'),
+    ),
+  );
 }
 
 const DIR = { known: true, plain: true, substitutes: false, variables: [] };

@@ -102,13 +102,22 @@ function find(call: Call): Rating {
           : call.command([...command, ...where]),
       );
     }
-    if (text === '-delete')
-      found.push(call.command([{ ...PLACE, text: 'rm' }, { ...PLACE, text: '-d' }, ...where]));
+    if (text === '-delete') {
+      const how = {
+        ...PLACE,
+        text: EVERYTHING.test(args.slice(places.length).map(textOf).join(' ')) ? '-r' : '-d',
+      };
+      found.push(call.command([{ ...PLACE, text: 'rm' }, how, ...where]));
+    }
     if (/^-(fprint|fprintf|fls|fprint0)$/.test(text)) {
       found.push(call.command([{ ...PLACE, text: 'touch' }, args[at + 1] ?? PLACE]));
     }
   }
   return worst(found);
 }
+
+const textOf = ({ text }: Token): string => text;
+/** An expression of `find` that leaves out nothing of what is there. */
+const EVERYTHING = /^(-(depth|xdev|mount|print|delete|mindepth [01])( |$))+$/;
 
 const PLACE: Token = { text: '', known: true, plain: true, substitutes: false, variables: [] };
