@@ -37,8 +37,10 @@ export async function forgetOwner(directory: string): Promise<void> {
   await rm(join(directory, RECORD), { force: true });
 }
 
+/** A process that has ended lives no more, although its number stays until its parent has asked how it ended. */
 export async function lives({ pid, startTime }: Owner): Promise<boolean> {
-  return (await startTimeOf(pid)) === startTime;
+  const fields = await statOf(pid);
+  return !/^[ZX]$/.test(fields[0] ?? '') && fields[START_TIME] === startTime;
 }
 
 /** Whether this process can tell: a service in another container has numbers of its own. */
@@ -51,9 +53,17 @@ async function ownNamespace(): Promise<string> {
   return await readlink('/proc/self/ns/pid').catch(() => '');
 }
 
-/** proc(5), /proc/PID/stat, field 22: with it a pid names one process for ever. */
+/** With it a pid names one process for ever. */
 async function startTimeOf(pid: number): Promise<string | null> {
+  return (await statOf(pid))[START_TIME] ?? null;
+}
+
+/** Of the fields of proc(5), /proc/PID/stat, from the state (field 3) on; none where there is no such process. */
+async function statOf(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
   // The name in parentheses may hold anything.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
 }
+
+/** Field 22, in what {@link statOf} gives. */
+const START_TIME = 19;
