@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Secret } from '../secrets/secret.ts';
 import { sentenceOf, statusFailure } from './api-failure.ts';
-import type { ApiPlace } from './api.ts';
+import type { ApiPlace } from './api-place.ts';
 
 const withToken: ApiPlace = {
   name: 'Forge',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ProviderFailure } from './answer.ts';
-import type { ApiPlace, Reply } from './api.ts';
+import type { ApiPlace, Reply } from './api-place.ts';
 
 /** How much of a provider's own sentence is shown. */
 const SENTENCE = 300;

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
-import { HIDDEN, type Secret } from '../secrets/secret.ts';
+import { HIDDEN } from '../secrets/secret.ts';
 import type { Answer, ProviderFailure } from './answer.ts';
 import { connectionFailure, failureOf, statusFailure } from './api-failure.ts';
 import type { ApiPath } from './api-path.ts';
+import type { ApiPlace, Reply } from './api-place.ts';
 
 /** Milliseconds for all that one question of ours takes. */
 export const DEADLINE_MS = 10_000;
@@ -10,28 +11,6 @@ export const DEADLINE_MS = 10_000;
 const ANSWER_BYTES = 4 * 1024 * 1024;
 /** Characters of a token from which on no other text looks like it. */
 const HIDDEN_FROM = 8;
-
-/** One provider at one host, with one token or none. */
-export interface ApiPlace {
-  /** As people call it. */
-  name: string;
-  /** What all addresses begin with; nothing else is ever called. */
-  root: string;
-  token: Secret | null;
-  /** The value of the header Authorization. */
-  authorization: Secret | null;
-  accept?: string;
-  headers?: Readonly<Record<string, string>>;
-  /** What an answer means where this provider has a custom of its own; undefined: what it means everywhere. */
-  judge?: (reply: Reply) => ProviderFailure['kind'] | undefined;
-}
-
-/** The head of an answer and what it says, as far as it was read. */
-export interface Reply {
-  status: number;
-  headers: Headers;
-  text: string;
-}
 
 export interface Question<T> {
   method?: 'GET' | 'POST';

@@ -19,6 +19,7 @@ import { call, calls, say, status } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { storeGitToken } from '../support/stored.ts';
 
 const run = promisify(execFile);
 
@@ -94,9 +95,7 @@ describe('the canary', () => {
       },
       secrets_store: { custom_secrets: { CANARY: { secret: CUSTOM, description: 'sings' } } },
     });
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeGitToken(parley, forge);
     await parley.ok('POST', '/api/conversations', {
       conversation_id: 'canary',
       repository: 'acme/app',

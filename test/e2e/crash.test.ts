@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
-import { GIT_TOKEN, startForge } from '../support/forge.ts';
+import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { call, calls, gate, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { storeGitToken, storeModel } from '../support/stored.ts';
 
 /** Of a log that nothing was lost from and nothing done twice in. */
 function assertWhole(events: readonly Event[]): void {
@@ -34,14 +35,8 @@ describe('kill -9 of the service', () => {
     forge = await startForge({ 'acme/app': { files: { 'a.txt': 'one\n' } } });
     model = await startModelServer();
     parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeModel(parley, model);
+    await storeGitToken(parley, forge);
   });
   after(async () => {
     await parley.close();

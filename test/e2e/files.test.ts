@@ -4,13 +4,14 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { GIT_TOKEN, startForge } from '../support/forge.ts';
+import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { call, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 import { readZip } from '../support/zip.ts';
+import { storeGitToken } from '../support/stored.ts';
 
 const FILES = {
   'keep.txt': 'as it was\n',
@@ -54,9 +55,7 @@ describe('the files of a conversation', () => {
       llm_api_key: 'sk-files',
       llm_base_url: model.baseUrl,
     });
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeGitToken(parley, forge);
     await parley.ok('POST', '/api/conversations', {
       conversation_id: 'c',
       repository: 'acme/app',

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
-import { GIT_TOKEN, startForge } from '../support/forge.ts';
+import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { call, say } from '../support/model-answers.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { storeGitToken, storeModel } from '../support/stored.ts';
 
 /** What a conversation's command printed, and how it ended. */
 interface Ran {
@@ -28,14 +29,8 @@ describe('commands that try to get out', () => {
     model = await startModelServer();
     parley = await startParley();
     ({ port } = new URL(parley.url));
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeModel(parley, model);
+    await storeGitToken(parley, forge);
     await run('victim', 'echo private > /workspace/private.txt', { repository: 'acme/app' });
   });
   after(async () => {

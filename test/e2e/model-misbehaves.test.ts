@@ -18,6 +18,7 @@ import {
 import { byTurn, type Script } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley, type View } from '../support/parley.ts';
+import { storeModel } from '../support/stored.ts';
 
 const RATE_LIMITED = 'CHAT_INTERFACE$AGENT_RATE_LIMITED_STOPPED_MESSAGE';
 const UNAVAILABLE = 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE';
@@ -46,11 +47,7 @@ describe('the model misbehaves', () => {
       return typeof script === 'function' ? script(request, index) : status(400);
     });
     parley = await startParley({ PARLEY_MODEL_TIMEOUT_SECONDS: '2', PARLEY_RUN_TIMEOUT_SECONDS: '600' });
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
   });
   after(async () => {
     await parley.close();
@@ -259,11 +256,7 @@ describe('a run that takes too long', () => {
       byTurn([call('execute_bash', { command: 'sleep 100' }), done]),
     );
     await using parley = await startParley({ PARLEY_RUN_TIMEOUT_SECONDS: '2' });
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
     await parley.ok('POST', '/api/conversations', { conversation_id: 'late', initial_user_msg: 'go' });
     const view = await parley.until('late', ({ error }) => error !== null);
     assert.deepEqual([view.agent_state, view.error?.code], ['error', 'run_timed_out']);

@@ -6,6 +6,7 @@ import { type GithubWithGit, startGithubWithGit } from '../support/github-with-g
 import { call, say } from '../support/model-answers.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { storeModel } from '../support/stored.ts';
 
 interface Entry {
   action: string;
@@ -30,11 +31,7 @@ describe('the tools of a git provider in a conversation', () => {
       );
     });
     parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
     await parley.ok('POST', '/api/add-git-providers', {
       provider_tokens: { github: { token: TOKENS.good, host: github.git.base } },
     });

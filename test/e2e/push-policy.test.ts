@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
-import { GIT_TOKEN, startForge } from '../support/forge.ts';
+import { startForge } from '../support/forge.ts';
 import { call } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startParley } from '../support/parley.ts';
+import { storeGitToken, storeModel } from '../support/stored.ts';
 
 const run = (command: string) => call('execute_bash', { command });
 const finish = call('finish', { message: 'done' });
@@ -24,14 +25,8 @@ it('an agent rewrites the branch that its conversation made, also after a restar
     ]),
   );
   await using parley = await startParley();
-  await parley.ok('POST', '/api/settings', {
-    llm_model: 'openai/scripted',
-    llm_api_key: 'sk-a-model-key',
-    llm_base_url: model.baseUrl,
-  });
-  await parley.ok('POST', '/api/add-git-providers', {
-    provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-  });
+  await storeModel(parley, model);
+  await storeGitToken(parley, forge);
   await parley.ok('POST', '/api/conversations', {
     conversation_id: 'rewrites',
     repository: 'acme/app',

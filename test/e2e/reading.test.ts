@@ -8,6 +8,7 @@ import { call, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
+import { storeModel } from '../support/stored.ts';
 
 const THOUGHTS = 30;
 
@@ -26,11 +27,7 @@ describe('reading a conversation', () => {
     model = await startModelServer(byTurn([...thoughts, say('done')]));
     // No command is run here, and where none can be run everything else works.
     parley = await startParley({ PARLEY_SANDBOX: 'none' });
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
     await parley.ok('POST', '/api/conversations', { conversation_id: 'read', initial_user_msg: 'think' });
     await parley.until('read', ({ agent_state }) => agent_state === 'awaiting_user_input');
     last = (await parley.events('read')).at(-1)?.id ?? 0;

@@ -12,6 +12,7 @@ import { call } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { storeModel } from '../support/stored.ts';
 
 const ACCESS = 'STATUS$GIT_PROVIDER_AUTHENTICATION_ERROR';
 const ERROR = 'STATUS$ERROR';
@@ -216,11 +217,7 @@ describe('a public repository', () => {
     );
     await using forge = await startGitServer({ repositories: REPOSITORIES });
     await using parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
     await parley.ok('POST', '/api/add-git-providers', { provider_tokens: { forgejo: { host: forge.base } } });
     await parley.ok('POST', '/api/conversations', {
       conversation_id: 'open',

@@ -3,12 +3,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
-import { GIT_TOKEN, startForge } from '../support/forge.ts';
+import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { call, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { storeGitToken } from '../support/stored.ts';
 
 const SETUP = [
   'echo "setting up with $GREETING"',
@@ -40,9 +41,7 @@ describe('the scripts of a repository', () => {
       llm_base_url: model.baseUrl,
       secrets_store: { custom_secrets: { GREETING: { secret: 'hello-from-a-secret' } } },
     });
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeGitToken(parley, forge);
   });
   after(async () => {
     await parley.close();

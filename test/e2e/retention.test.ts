@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { GIT_TOKEN, startForge } from '../support/forge.ts';
+import { startForge } from '../support/forge.ts';
 import { call, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startParley } from '../support/parley.ts';
+import { storeGitToken, storeModel } from '../support/stored.ts';
 
 /** What each conversation has in its workspace when it is stopped. */
 const WORK: Readonly<Record<string, string>> = {
@@ -28,14 +29,8 @@ test('old conversations are removed, their unpushed work is kept, and what canno
   await using forge = await startForge({ 'acme/app': { files: { 'a.txt': 'one\n' }, public: true } });
   await using model = await startModelServer();
   await using parley = await startParley({ PARLEY_KEEP_DAYS: '30' });
-  await parley.ok('POST', '/api/settings', {
-    llm_model: 'openai/scripted',
-    llm_api_key: 'sk-a-model-key',
-    llm_base_url: model.baseUrl,
-  });
-  await parley.ok('POST', '/api/add-git-providers', {
-    provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-  });
+  await storeModel(parley, model);
+  await storeGitToken(parley, forge);
   for (const [id, command] of Object.entries(WORK)) {
     model.play(byTurn([call('execute_bash', { command }), say('done')]));
     await parley.ok('POST', '/api/conversations', {

@@ -5,6 +5,7 @@ import { call, gate, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
+import { storeModel } from '../support/stored.ts';
 
 const AT = '/api/conversations/own/events';
 
@@ -22,11 +23,7 @@ describe("a command of the user's own", () => {
       ]),
     );
     parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
     await parley.ok('POST', '/api/secrets', { name: 'FOO', value: 'a-secret-value' });
     await parley.ok('POST', '/api/conversations', { conversation_id: 'own', initial_user_msg: 'hello' });
     await atRest();

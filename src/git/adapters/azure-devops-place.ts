@@ -1,5 +1,5 @@
 import { apiPath } from '../api-path.ts';
-import type { ApiPlace } from '../api.ts';
+import type { ApiPlace } from '../api-place.ts';
 
 /** Where a repository is: Azure's are in a project of an organisation. */
 export interface Located {

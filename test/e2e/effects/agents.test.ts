@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../../src/events/event.ts';
-import { GIT_TOKEN, startForge } from '../../support/forge.ts';
+import { startForge } from '../../support/forge.ts';
 import type { GitServer } from '../../support/git-server.ts';
 import { call, calls, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
+import { storeGitToken } from '../../support/stored.ts';
 
 const done = call('finish', { message: 'done' });
 
@@ -21,9 +22,7 @@ describe('agent', () => {
     forge = await startForge({ 'acme/app': { files: { 'a.txt': 'needle\n', 'src/b.ts': 'x\n' } } });
     model = await startModelServer();
     parley = await startParley();
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeGitToken(parley, forge);
   });
   after(async () => {
     await parley.close();

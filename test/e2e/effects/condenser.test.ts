@@ -5,6 +5,7 @@ import { type Answer, call, gate, say, status } from '../../support/model-answer
 import type { ModelRequest } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
+import { storeModel } from '../../support/stored.ts';
 
 /** Of a model that no price list knows. With what every request has, there is room for about three of the outputs. */
 const WINDOW = 16_000;
@@ -24,11 +25,7 @@ describe('enable_default_condenser', () => {
   before(async () => {
     model = await startModelServer();
     parley = await startParley({ PARLEY_MODEL_WINDOW_TOKENS: String(WINDOW) });
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
   });
   after(async () => {
     await parley.close();

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isAction } from '../../../src/events/event.ts';
-import { GIT_TOKEN, startForge } from '../../support/forge.ts';
+import { startForge } from '../../support/forge.ts';
 import type { GitServer } from '../../support/git-server.ts';
 import { call, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
+import { storeGitToken, storeModel } from '../../support/stored.ts';
 
 const FILE = '.openhands/microagents/releases.md';
 const WRITE = `mkdir -p .openhands/microagents && printf '%s\\n' --- 'triggers: [release]' --- 'Tag it.' > ${FILE}`;
@@ -29,14 +30,8 @@ describe('create_microagent', () => {
       ),
     );
     parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeModel(parley, model);
+    await storeGitToken(parley, forge);
   });
   after(async () => {
     await parley.close();

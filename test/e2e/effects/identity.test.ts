@@ -5,6 +5,7 @@ import { call, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
+import { storeModel } from '../../support/stored.ts';
 
 const COMMIT = `git init -q r && cd r && git commit -q --allow-empty -m x && git log -1 --format='%an <%ae>|%cn <%ce>'`;
 
@@ -14,11 +15,7 @@ describe('commits', () => {
   before(async () => {
     model = await startModelServer(byTurn([call('execute_bash', { command: COMMIT }), say('Done.')]));
     parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
   });
   after(async () => {
     await parley.close();

@@ -12,6 +12,7 @@ import { say, status } from '../../support/model-answers.ts';
 import type { ModelRequest } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
+import { storeModel } from '../../support/stored.ts';
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -46,11 +47,7 @@ describe('images', () => {
     address = `https://localhost:${(pictures.address() as AddressInfo).port}`;
     model = await startModelServer();
     parley = await startParley({ NODE_EXTRA_CA_CERTS: join(directory, 'ca.pem') });
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
   });
   after(async () => {
     await parley.close();

@@ -4,16 +4,13 @@ import { isAction } from '../../../src/events/event.ts';
 import { say } from '../../support/model-answers.ts';
 import { startModelServer } from '../../support/model-server.ts';
 import { startParley } from '../../support/parley.ts';
+import { storeModel } from '../../support/stored.ts';
 
 describe('conversation_id', () => {
   it('makes a request safe to repeat, also after a crash, and another request with it joins', async () => {
     await using model = await startModelServer(() => say('Yes.'));
     await using parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
     const request = { conversation_id: 'mine-1', initial_user_msg: 'Once.' };
     const waits = () => parley.until('mine-1', ({ agent_state }) => agent_state === 'awaiting_user_input');
     const said = async () =>

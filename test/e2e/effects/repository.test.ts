@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isObservation } from '../../../src/events/event.ts';
-import { GIT_TOKEN, startForge } from '../../support/forge.ts';
+import { startForge } from '../../support/forge.ts';
 import type { GitServer } from '../../support/git-server.ts';
 import { call, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, type View, startParley } from '../../support/parley.ts';
+import { storeGitToken, storeModel } from '../../support/stored.ts';
 
 const LOOK = 'pwd; git branch --show-current; cat a.txt';
 
@@ -25,14 +26,8 @@ describe('the repository of a conversation', () => {
     );
     model = await startModelServer(byTurn([call('execute_bash', { command: LOOK }), say('Seen.')]));
     parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
-    await parley.ok('POST', '/api/add-git-providers', {
-      provider_tokens: { github: { token: GIT_TOKEN, host: forge.base } },
-    });
+    await storeModel(parley, model);
+    await storeGitToken(parley, forge);
   });
   after(async () => {
     await parley.close();

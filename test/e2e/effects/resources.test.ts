@@ -5,6 +5,7 @@ import { call, say } from '../../support/model-answers.ts';
 import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
+import { storeModel } from '../../support/stored.ts';
 
 /** Takes memory piece by piece until it is stopped; the last number written is how much it had, in MiB. */
 const HOARD = `perl -e '$| = 1; open(my $f, ">", "/workspace/had"); select($f); $| = 1;
@@ -24,11 +25,7 @@ describe('remote_runtime_resource_factor', () => {
   before(async () => {
     model = await startModelServer();
     parley = await startParley({ PARLEY_SANDBOX_MEMORY: '64M', PARLEY_SANDBOX_CPUS: '0.1' });
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
   });
   after(async () => {
     await parley.close();

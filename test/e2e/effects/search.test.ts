@@ -7,6 +7,7 @@ import { byTurn } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
 import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
+import { storeModel } from '../../support/stored.ts';
 
 const KEY = 'tvly-S3arch-K3y-of-Ann-41c9';
 const SEARCH = call('web_search', { query: 'newest node release', max_results: 2, domains: ['nodejs.org'] });
@@ -26,11 +27,7 @@ describe('web search', () => {
     });
     model = await startModelServer(byTurn([SEARCH, call('finish', { message: 'done' })]));
     parley = await startParley({ PARLEY_SEARCH_URL: `${search.url}/` });
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
   });
   after(async () => {
     await parley.close();

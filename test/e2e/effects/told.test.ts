@@ -5,6 +5,7 @@ import { say } from '../../support/model-answers.ts';
 import type { ModelRequest } from '../../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
+import { storeModel } from '../../support/stored.ts';
 
 /** What the model reads as its instructions. */
 function system({ body }: ModelRequest): string {
@@ -17,11 +18,7 @@ describe('the model', () => {
   before(async () => {
     model = await startModelServer(() => say('Understood.'));
     parley = await startParley();
-    await parley.ok('POST', '/api/settings', {
-      llm_model: 'openai/scripted',
-      llm_api_key: 'sk-a-model-key',
-      llm_base_url: model.baseUrl,
-    });
+    await storeModel(parley, model);
   });
   after(async () => {
     await parley.close();
