@@ -48,8 +48,10 @@ export interface AgentContext {
   condensation?: number;
   /** Whether the model sums up what is forgotten; no when not given. */
   condenser?: boolean;
-  /** Steps taken since the allowance began. */
+  /** Steps taken so far. */
   iterations: number;
+  /** How many had been taken when the allowance began; 0 when not given. */
+  iterationsFrom?: number;
   /** What the conversation cost so far. */
   spent: { cost: number; promptTokens: number; completionTokens: number };
   /** What calls of former runs may have cost that no event tells of, in US dollars by their number. */

@@ -25,9 +25,14 @@ test('at the limit of steps the state is error with the reason that V0 gives', a
 });
 
 test('a new allowance lets the same conversation go on', async () => {
-  const stage = new Stage([{ calls: [bash('a')] }, { calls: [finish()] }]);
+  const stage = new Stage([{ calls: [bash('a')] }, { calls: [bash('b')] }, { calls: [finish()] }]);
   await stage.run({ maxIterations: 1 });
-  assert.deepEqual(await stage.run({ maxIterations: 1, iterations: 0 }), { kind: 'finished' });
+  await stage.run({ maxIterations: 1, iterationsFrom: 1 });
+  assert.equal(
+    reason(stage),
+    'RuntimeError: Agent reached maximum iteration. Current iteration: 2, max iteration: 2',
+  );
+  assert.deepEqual(await stage.run({ maxIterations: 1, iterationsFrom: 2 }), { kind: 'finished' });
 });
 
 test('at the limit of the budget no call is made, and the reason is V0 words', async () => {

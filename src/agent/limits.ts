@@ -18,7 +18,7 @@ export function limitReached(
   context: ModelContext,
   stand: { iterations: number; cost: number },
 ): Failure | null {
-  const exhausted = stepsExhausted(context.maxIterations, stand.iterations);
+  const exhausted = stepsExhausted(context, stand.iterations);
   if (exhausted) return exhausted;
   if (context.maxBudget === null) return null;
   const spent = stand.cost >= allowed(context) || !isPriced(context.model.name);
@@ -72,11 +72,15 @@ function allowed({ maxBudget, budgetFrom = 0 }: ModelContext): number {
   return budgetFrom + (maxBudget ?? Number.POSITIVE_INFINITY);
 }
 
-export function stepsExhausted(maxIterations: number, iterations: number): Failure | null {
-  if (iterations < maxIterations) return null;
+export function stepsExhausted(
+  { maxIterations, iterationsFrom = 0 }: Pick<ModelContext, 'maxIterations' | 'iterationsFrom'>,
+  iterations: number,
+): Failure | null {
+  const most = iterationsFrom + maxIterations;
+  if (iterations < most) return null;
   return stopped(
     'iterations_exhausted',
-    `RuntimeError: Agent reached maximum iteration. Current iteration: ${iterations}, max iteration: ${maxIterations}`,
+    `RuntimeError: Agent reached maximum iteration. Current iteration: ${iterations}, max iteration: ${most}`,
     'Send a message to allow as many steps again, or raise max_iterations in the settings.',
   );
 }

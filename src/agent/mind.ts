@@ -12,7 +12,7 @@ export interface Mind {
   /** Says what is to be said in the user's place before the next step. */
   interject?(log: RunLog): Promise<void>;
   /**
-   * @param iterations steps taken since the allowance began
+   * @param iterations steps taken so far
    * @throws the run's abort reason
    */
   decide(log: RunLog, iterations: number): Promise<Decision>;

@@ -35,9 +35,11 @@ export interface Conversation extends Projection {
   unfinished: boolean;
   /** The workspace is made, the repository cloned: not to be done again. */
   prepared: boolean;
-  /** Steps taken since the allowance began: at creation, and again when a user answers a conversation that ended in error. */
+  /** Steps taken so far. */
   iterations: number;
-  /** What the conversation had cost when the allowance began, in US dollars. */
+  /** How many had been taken when the allowance began: at creation, and again when a user answers a conversation that ended in error. */
+  iterationsFrom: number;
+  /** What the conversation had cost by then, in US dollars. */
   budgetFrom: number;
   /** What each call of the model under way may cost at most, in US dollars, by its number. Only while there is a budget. */
   reserved: Readonly<Record<number, number>>;
@@ -70,6 +72,7 @@ export type ConversationChange = Partial<
     | 'unfinished'
     | 'prepared'
     | 'iterations'
+    | 'iterationsFrom'
     | 'budgetFrom'
     | 'reserved'
     | 'selectedBranch'

@@ -70,7 +70,7 @@ function awake(row: Conversation): {
   status?: ConversationStatus;
   runtimeStatus?: null;
   error?: null;
-  iterations?: number;
+  iterationsFrom?: number;
   budgetFrom?: number;
 } {
   return {
@@ -78,6 +78,8 @@ function awake(row: Conversation): {
       ? { status: 'STARTING', runtimeStatus: null }
       : {}),
     ...(row.error ? { error: null } : {}),
-    ...(row.agentState === 'error' ? { iterations: 0, budgetFrom: row.accumulatedCost } : {}),
+    ...(row.agentState === 'error'
+      ? { iterationsFrom: row.iterations, budgetFrom: row.accumulatedCost }
+      : {}),
   };
 }

@@ -100,6 +100,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
     replay,
     journal,
     iterations: row.iterations,
+    iterationsFrom: row.iterationsFrom,
     spent: {
       cost: row.accumulatedCost,
       promptTokens: row.promptTokens,

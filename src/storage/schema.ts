@@ -44,6 +44,7 @@ export interface Schema {
     unfinished: number;
     prepared: number;
     iterations: number;
+    iterations_from: Generated<number>;
     budget_from: number;
     condensation: Generated<number>;
     reserved: Generated<string>;

@@ -102,7 +102,7 @@ test('who waited before the order of waiting was noted waits in the order of cre
   const former = new DatabaseSync(join(directory, DATABASE_FILE));
   former.exec('drop index conversations_turn; drop table made_refs');
   former.exec('drop index conversations_of_repository; drop index conversations_triggered');
-  for (const column of ['turn', 'condensation', 'reserved']) {
+  for (const column of ['turn', 'condensation', 'reserved', 'iterations_from']) {
     former.exec(`alter table conversations drop column ${column}`);
   }
   former.exec("delete from kysely_migration where name >= '0004-turn'");

@@ -166,7 +166,7 @@ test('the limit of steps holds, and a message goes on where the replay stood', a
   const outcome = await run({ maxIterations: 2 });
   assert.ok(outcome.kind === 'failed' && outcome.code === 'iterations_exhausted');
   assert.deepEqual(stage.sandbox.commands, ['a', 'b']);
-  assert.deepEqual(await run({ iterations: 0, maxIterations: 3 }), { kind: 'finished' });
+  assert.deepEqual(await run({ iterationsFrom: 2, maxIterations: 3 }), { kind: 'finished' });
   assert.deepEqual(stage.sandbox.commands, ['a', 'b', 'c']);
 });
 

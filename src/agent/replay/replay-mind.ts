@@ -44,7 +44,7 @@ export class ReplayMind implements Mind {
     const n = log.history.replayed;
     const step = this.#steps[n];
     if (!step) return await this.#then.decide(log, iterations);
-    const limit = stepsExhausted(this.#context.maxIterations, iterations);
+    const limit = stepsExhausted(this.#context, iterations);
     if (limit) return { ok: false, failure: limit };
     const { events, ...rest } = this.#recorded(step, n);
     return {

@@ -7,6 +7,7 @@ import { up as turn } from './0004-turn.ts';
 import { up as madeRefs } from './0005-made-refs.ts';
 import { up as condensation } from './0006-condensation.ts';
 import { up as listed } from './0007-listed.ts';
+import { up as iterationsFrom } from './0008-iterations-from.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -17,6 +18,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-made-refs': { up: madeRefs },
   '0006-condensation': { up: condensation },
   '0007-listed': { up: listed },
+  '0008-iterations-from': { up: iterationsFrom },
 };
 
 /** Whether this release has that migration. */

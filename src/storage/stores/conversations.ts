@@ -121,6 +121,7 @@ export class SqlConversationStore implements ConversationStore {
     if (change.unfinished !== undefined) row.unfinished = change.unfinished ? 1 : 0;
     if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
     if (change.iterations !== undefined) row.iterations = change.iterations;
+    if (change.iterationsFrom !== undefined) row.iterations_from = change.iterationsFrom;
     if (change.budgetFrom !== undefined) row.budget_from = change.budgetFrom;
     if (change.reserved !== undefined) row.reserved = JSON.stringify(change.reserved);
     if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;

@@ -71,12 +71,16 @@ describe('limits of a conversation', () => {
 
   it('max_iterations: ends with the reason that V0 gives, and a message allows as many again', async () => {
     await settings({ max_iterations: 2 });
-    play(think(1), think(2), think(3), done);
+    play(think(1), think(2), think(3), think(4), think(5), done);
     await begin('steps');
     const { error } = await inState('steps', 'error');
     assert.equal(error?.code, 'iterations_exhausted');
-    const reason = 'RuntimeError: Agent reached maximum iteration. Current iteration: 2, max iteration: 2';
-    assert.deepEqual(reasons(await parley.events('steps')), [reason]);
+    const reached = (steps: number) =>
+      `RuntimeError: Agent reached maximum iteration. Current iteration: ${steps}, max iteration: ${steps}`;
+    assert.deepEqual(reasons(await parley.events('steps')), [reached(2)]);
+    await tell('steps');
+    const events = await parley.untilEvents('steps', (now) => reasons(now).length === 2);
+    assert.deepEqual(reasons(events), [reached(2), reached(4)]);
     await tell('steps');
     await inState('steps', 'finished');
   });
