@@ -9,10 +9,10 @@ import { GroupCommit } from './group-commit.ts';
 import { openForReading, openForWriting } from './sqlite.ts';
 
 /** A database of one table, what was done to it in order, and what was published. */
-function setUp(t: TestContext, { patienceMs = 10_000 } = {}) {
+async function setUp(t: TestContext, { patienceMs = 10_000 } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'parley-commit-'));
   const path = join(directory, 'test.db');
-  const database = openForWriting(path);
+  const database = await openForWriting(path);
   const reading = openForReading(path);
   t.after(() => {
     reading.close();
@@ -58,7 +58,7 @@ const isUnavailable = (detail: RegExp) => (error: unknown) =>
   error instanceof ServiceError && error.code === 'storage_unavailable' && detail.test(error.message);
 
 test('the writes of one turn share one commit, and their callers are answered after it', async (t) => {
-  const { said, stored, published, write } = setUp(t);
+  const { said, stored, published, write } = await setUp(t);
   await Promise.all(
     ['a', 'b', 'c'].map(async (value) => {
       await write(value);
@@ -77,7 +77,7 @@ test('the writes of one turn share one commit, and their callers are answered af
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a commit waits for the writes of the next turns while each brings more', async (t) => {
-  const { said, write } = setUp(t);
+  const { said, write } = await setUp(t);
   const first = [write('a'), write('b')];
   await nextTurn();
   await Promise.all([...first, write('c')]);
@@ -85,7 +85,7 @@ test('a commit waits for the writes of the next turns while each brings more', a
 });
 
 test('a write that comes alone waits for no other', async (t) => {
-  const { said, write } = setUp(t);
+  const { said, write } = await setUp(t);
   const alone = write('a');
   await nextTurn();
   await Promise.all([alone, write('b')]);
@@ -93,7 +93,7 @@ test('a write that comes alone waits for no other', async (t) => {
 });
 
 test('a commit does not wait for ever while more and more comes', async (t) => {
-  const { published, write } = setUp(t);
+  const { published, write } = await setUp(t);
   const writes: Promise<string>[] = [];
   while (published.length === 0) {
     writes.push(write(`${writes.length}`), write(`${writes.length} too`));
@@ -104,7 +104,7 @@ test('a commit does not wait for ever while more and more comes', async (t) => {
 });
 
 test('a write that comes during a commit is in the next', async (t) => {
-  const { said, commits, insert, write } = setUp(t);
+  const { said, commits, insert, write } = await setUp(t);
   let late: Promise<string> | undefined;
   await commits.write(() => {
     late = write('late');
@@ -115,7 +115,7 @@ test('a write that comes during a commit is in the next', async (t) => {
 });
 
 test('a write that throws is taken back and not published, its neighbours are kept', async (t) => {
-  const { commits, insert, write, stored, published } = setUp(t);
+  const { commits, insert, write, stored, published } = await setUp(t);
   const reason = new Error('no');
   const writes = await Promise.allSettled([
     write('a'),
@@ -136,7 +136,7 @@ test('a write that throws is taken back and not published, its neighbours are ke
 });
 
 test('a full disk fails the whole batch: nothing of it is stored or published, and it says so', async (t) => {
-  const { database, commits, insert, write, stored, published } = setUp(t);
+  const { database, commits, insert, write, stored, published } = await setUp(t);
   await write('before');
   const limit = (pages: number) => database.exec(`pragma max_page_count = ${pages}`);
   const { page_count: pages } = database.prepare('pragma page_count').get() as { page_count: number };
@@ -155,7 +155,7 @@ test('a full disk fails the whole batch: nothing of it is stored or published, a
 });
 
 test('a commit that fails fails the whole batch, and the next one works', async (t) => {
-  const { database, commits, write, stored, published } = setUp(t);
+  const { database, commits, write, stored, published } = await setUp(t);
   database.exec('create table parent (id text primary key)');
   database.exec('create table child (id text references parent deferrable initially deferred)');
   const orphan = async () => {
@@ -172,7 +172,7 @@ test('a commit that fails fails the whole batch, and the next one works', async 
 });
 
 test('a database that another process holds is waited for, with the event loop free', async (t) => {
-  const { path, write, stored } = setUp(t);
+  const { path, write, stored } = await setUp(t);
   const other = new DatabaseSync(path);
   other.exec('begin immediate');
   const first = write('a');
@@ -191,7 +191,7 @@ test('a database that another process holds is waited for, with the event loop f
 });
 
 test('a database that another process goes on holding fails what waits, and says so', async (t) => {
-  const { path, write, stored } = setUp(t, { patienceMs: 30 });
+  const { path, write, stored } = await setUp(t, { patienceMs: 30 });
   const other = new DatabaseSync(path);
   other.exec('begin immediate');
   await Promise.all([
@@ -205,7 +205,7 @@ test('a database that another process goes on holding fails what waits, and says
 });
 
 test('drained waits for all that was asked for', async (t) => {
-  const { commits, write, stored } = setUp(t);
+  const { commits, write, stored } = await setUp(t);
   const writes = ['a', 'b'].map(write);
   await commits.drained();
   assert.deepEqual(stored(), ['a', 'b']);

@@ -24,7 +24,7 @@ export async function resealDatabase(
   reseal: Reseal,
   done: (replaced: number) => void,
 ): Promise<void> {
-  const database = openForWriting(join(dataDir, DATABASE_FILE));
+  const database = await openForWriting(join(dataDir, DATABASE_FILE));
   // Pages that are freed would keep what the former key opens.
   database.exec('pragma secure_delete = on');
   const db = new SqliteKysely<Schema>(database);

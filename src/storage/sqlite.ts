@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Compilable,
   type CompiledQuery,
@@ -11,12 +12,15 @@ import {
   SqliteDialect,
   type SqliteStatement,
 } from 'kysely';
+import { BUSY, resultCode } from './result-code.ts';
 
 /** As many prepared statements as the program has different queries, with room; SQLite frees the rest. */
 const STATEMENT_CACHE = 300;
 
 /** Milliseconds a writer waits for another process's lock before it gives up with SQLITE_BUSY. */
 const BUSY_TIMEOUT_MS = 5_000;
+/** Milliseconds between two looks where SQLite itself does not wait. */
+const BUSY_LOOK_MS = 10;
 
 /** kysely does not trust SQLite to create tables in a transaction. It can, and half a migration must never stay. */
 class TransactionalDdl extends SqliteAdapter {
@@ -113,14 +117,35 @@ function adapt(statement: StatementSync): SqliteStatement {
 }
 
 /** Opens the database file for writing, readable by its owner alone: WAL, and every commit on disk before it returns. */
-export function openForWriting(path: string): DatabaseSync {
+export async function openForWriting(path: string): Promise<DatabaseSync> {
   createPrivately(path);
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-  database.exec(
-    `pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
-     pragma wal_autocheckpoint = ${WAL_PAGES};`,
-  );
+  try {
+    await writeAhead(database);
+    database.exec(
+      `pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = ${WAL_PAGES};`,
+    );
+  } catch (error) {
+    database.close();
+    throw error;
+  }
   return database;
+}
+
+/**
+ * A new database becomes one with a write-ahead log by a lock that SQLite asks for once, whatever its time-out: of two
+ * processes that open it at once, one would fail.
+ */
+async function writeAhead(database: DatabaseSync): Promise<void> {
+  for (let waited = 0; ; waited += BUSY_LOOK_MS) {
+    try {
+      database.exec('pragma journal_mode = wal');
+      return;
+    } catch (error) {
+      if (resultCode(error) !== BUSY || waited >= BUSY_TIMEOUT_MS) throw error;
+    }
+    await sleep(BUSY_LOOK_MS);
+  }
 }
 
 /** A second connection that sees what is committed and waits for nobody. */

@@ -56,6 +56,20 @@ test('what was acknowledged is there after the process was killed', async (t) =>
   for (const name of acknowledged) assert.equal(await storage.read.meta.get(name), 'kept');
 });
 
+test('a new database is opened as soon as another process that has it locked lets go', async (t) => {
+  const directory = temporaryDirectory(t);
+  const other = new DatabaseSync(join(directory, DATABASE_FILE));
+  other.exec('begin immediate; create table t (c)');
+  const opening = openStorage(directory);
+  // Asked for once by now, and refused.
+  await new Promise((resolve) => setImmediate(resolve));
+  other.exec('rollback');
+  other.close();
+  const storage = await opening;
+  t.after(() => storage.close());
+  assert.equal(await storage.read.meta.get('a'), undefined);
+});
+
 test('two processes that make the same database at once both succeed', async (t) => {
   const directory = temporaryDirectory(t);
   const program = `

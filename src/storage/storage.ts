@@ -128,7 +128,7 @@ async function openBoth(
 ): Promise<{ writing: DatabaseSync; writer: Kysely<Schema>; reader: Kysely<Schema> }> {
   let writer: Kysely<Schema> | undefined;
   try {
-    const writing = openForWriting(path);
+    const writing = await openForWriting(path);
     writer = new SqliteKysely<Schema>(writing);
     await migrate(writer as Kysely<unknown>);
     return { writing, writer, reader: new SqliteKysely<Schema>(openForReading(path)) };
