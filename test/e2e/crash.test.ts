@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
+import { eventually } from '../support/eventually.ts';
 import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { call, calls, gate, say } from '../support/model-answers.ts';
@@ -80,7 +82,10 @@ describe('kill -9 of the service', () => {
     const began = await parley.untilEvents('command', (events) => commands(events).length === 2);
     const first = began.find((event) => isAction(event, 'run'));
     // The command has begun when the file is there; the log only says that it was about to.
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await eventually('the file of the first command', async () => {
+      const file = await parley.request('GET', '/api/conversations/command/select-file?file=count');
+      return isDeepStrictEqual(file.body, { code: 'began\n' });
+    });
     await parley.crash();
     await parley.start();
     await parley.until('command', ({ agent_state }) => agent_state === 'finished');

@@ -218,9 +218,8 @@ describe('the model misbehaves', () => {
       conversation_id: 'stuck-crash',
       initial_user_msg: 'case:stuck-crash',
     });
-    await model.until(
-      (requests) => requests.some(({ body, turn }) => turn === 6 && nameOf(body) === 'stuck-crash'),
-      30_000,
+    await model.until((requests) =>
+      requests.some(({ body, turn }) => turn === 6 && nameOf(body) === 'stuck-crash'),
     );
     await parley.crash();
     model.open('crashed');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isAction } from '../../src/events/event.ts';
+import { eventually } from '../support/eventually.ts';
 import { TOKENS } from '../support/git-providers/world.ts';
 import { type GithubWithGit, startGithubWithGit } from '../support/github-with-git.ts';
 import { call, say } from '../support/model-answers.ts';
@@ -88,7 +89,7 @@ describe('the tools of a git provider in a conversation', () => {
     const before = posts().length;
     github.api.hang(true);
     await begin('crashes');
-    while (posts().length === before) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually('the request of the tool', () => posts().length > before);
     github.api.hang(false);
     await parley.crash();
     await parley.start();

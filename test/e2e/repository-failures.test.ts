@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
 import { selfSigned } from '../support/certificate.ts';
+import { eventually } from '../support/eventually.ts';
 import { GIT_TOKEN } from '../support/forge.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from '../support/git-server.ts';
 import { call } from '../support/model-answers.ts';
@@ -200,11 +201,9 @@ describe('a repository that can not be had', () => {
   it('is at a private host, which is not open to one user of several', async () => {
     await parley.command('keys', 'create', '--user', 'bob');
     // The service looks now and then for what the command line does beside it.
-    const deadline = Date.now() + 30_000;
-    while (!JSON.stringify(await storeToken(forge.base)).includes('PARLEY_ALLOW_PRIVATE_HOSTS')) {
-      assert.ok(Date.now() < deadline, 'the second user is noticed');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await eventually('the second user is noticed', async () =>
+      JSON.stringify(await storeToken(forge.base)).includes('PARLEY_ALLOW_PRIVATE_HOSTS'),
+    );
     const id = await begin({ repository: 'acme/app' });
     await fails(id, 'git_host_not_allowed', ERROR, /PARLEY_ALLOW_PRIVATE_HOSTS/);
   });

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
+import { eventually } from '../support/eventually.ts';
 import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { call, say } from '../support/model-answers.ts';
@@ -159,11 +160,9 @@ describe('the scripts of a repository', () => {
 /** Resolves when a script has written its line into a home. */
 async function begun(dataDir: string): Promise<void> {
   const workspaces = join(dataDir, 'workspaces');
-  for (;;) {
-    for (const key of await readdir(workspaces)) {
-      const text = await readFile(join(workspaces, key, 'home', 'setups'), 'utf8').catch(() => '');
-      if (text === 'x\n') return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await eventually('the line of the script', async () => {
+    const homes = (await readdir(workspaces)).map((key) => join(workspaces, key, 'home', 'setups'));
+    const texts = await Promise.all(homes.map((file) => readFile(file, 'utf8').catch(() => '')));
+    return texts.includes('x\n');
+  });
 }

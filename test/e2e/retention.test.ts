@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { eventually } from '../support/eventually.ts';
 import { startForge } from '../support/forge.ts';
 import { call, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
@@ -51,14 +52,11 @@ test('old conversations are removed, their unpushed work is kept, and what canno
   database.close();
   await parley.start();
 
-  const gone = async (id: string): Promise<void> => {
-    for (let n = 0; n < 600; n += 1) {
-      if ((await parley.request('GET', `/api/conversations/${id}`)).status === 404) return;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    assert.fail(`${id} stays: ${parley.output()}`);
-  };
-  for (const id of ['unpushed', 'pushed', 'empty']) await gone(id);
+  for (const id of ['unpushed', 'pushed', 'empty'])
+    await eventually(
+      `${id} is removed`,
+      async () => (await parley.request('GET', `/api/conversations/${id}`)).status === 404,
+    );
   assert.match(parley.output(), /an old conversation stays: its unpushed work could not be kept/);
   for (const id of ['broken', 'young']) await parley.ok('GET', `/api/conversations/${id}`);
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
+import { eventually } from '../support/eventually.ts';
 import { call, gate, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -99,7 +100,7 @@ describe("a command of the user's own", () => {
     await parley.untilEvents('own', (events) =>
       events.some((event) => isAction(event, 'run') && event.args.command === command),
     );
-    await until(async () => {
+    await eventually('the file of the command', async () => {
       const { status } = await parley.request('GET', '/api/conversations/own/select-file?file=crashed');
       return status === 200;
     });
@@ -114,7 +115,3 @@ describe("a command of the user's own", () => {
     assert.equal(seen.content.trim(), 'once');
   });
 });
-
-async function until(is: () => Promise<boolean>): Promise<void> {
-  while (!(await is())) await new Promise((resolve) => setTimeout(resolve, 20));
-}

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type { AuditEntry } from '../../src/audit/audit.ts';
+import { eventually } from '../support/eventually.ts';
 import { call, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -32,7 +33,7 @@ describe('a user who is disabled or erased beside the running server', () => {
     await parley.ok('POST', '/api/settings', settings, key);
     const before = new Set(workspaces());
     await parley.ok('POST', '/api/conversations', { conversation_id: 'c', initial_user_msg: 'x' }, key);
-    await eventually(() =>
+    await eventually('the command in its workspace', () =>
       workspaces().some((own) => !before.has(own) && existsSync(join(own, 'workspace', 'begun'))),
     );
     return key;
@@ -68,7 +69,7 @@ describe('a user who is disabled or erased beside the running server', () => {
     await parley.command('users', 'disable', 'bob');
     assert.equal((await parley.request('GET', '/api/conversations', undefined, key)).status, 401);
     assert.equal((await me()).status, 401);
-    await eventually(() => statuses().every((status) => status === 'STOPPED'));
+    await eventually('all stopped', () => statuses().every((status) => status === 'STOPPED'));
 
     await parley.command('users', 'enable', 'bob');
     assert.equal((await parley.request('GET', '/api/conversations', undefined, key)).status, 200);
@@ -99,12 +100,4 @@ describe('a user who is disabled or erased beside the running server', () => {
 
 function lastLine(text: string): string {
   return text.trimEnd().split('\n').at(-1) ?? '';
-}
-
-async function eventually(is: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await is())) {
-    if (Date.now() > deadline) throw new Error('in vain');
-    await new Promise((resolve) => setTimeout(resolve, 300));
-  }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { io, type Socket } from 'socket.io-client';
+import { PATIENCE_MS } from '../support/eventually.ts';
 import { call, gate, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -24,9 +25,6 @@ interface Sent {
   error?: true;
   conversation_title?: string;
 }
-
-/** Bounds a test that would wait for ever. */
-const PATIENCE_MS = 60_000;
 
 /** A page as V0 has it: it logs in once, then sends no key, and comes back with the id of the last event it received. */
 class Page {

@@ -76,7 +76,7 @@ export function benchOptions(runDir: string, more: Partial<BubblewrapOptions> = 
   };
 }
 
-export async function run(sandbox: Sandbox, command: string, timeoutMs = 30_000): Promise<CommandOutcome> {
+export async function run(sandbox: Sandbox, command: string, timeoutMs = 120_000): Promise<CommandOutcome> {
   return await sandbox.exec(command, { timeoutMs, signal: never });
 }
 

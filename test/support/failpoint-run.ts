@@ -10,6 +10,7 @@ import { GIT_TOKEN } from './forge.ts';
 import type { GitServer } from './git-server.ts';
 import type { ModelServer } from './model-server.ts';
 import { type Parley, prepareParley, type Reply, type View } from './parley.ts';
+import { PATIENCE_MS } from './eventually.ts';
 
 /** What all runs share. */
 export interface Ground {
@@ -39,7 +40,6 @@ export interface Left {
 
 const PRELOAD = fileURLToPath(new URL('failpoint.ts', import.meta.url));
 const CLOCK = fileURLToPath(new URL('failpoint-clock.ts', import.meta.url));
-const PATIENCE_MS = 60_000;
 export const FIRST = 'Do the work, then push.';
 export const SECOND = 'And mind the tests.';
 

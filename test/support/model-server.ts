@@ -16,6 +16,7 @@ import { TITLE_PROMPT } from '../../src/agent/title.ts';
 import { say, type Answer } from './model-answers.ts';
 import { play, type Stage } from './model-play.ts';
 import { answerOf, requestBody, scriptOfFile, type ModelRequest, type Script } from './model-script.ts';
+import { PATIENCE_MS } from './eventually.ts';
 
 export interface ModelServer extends AsyncDisposable {
   readonly port: number;
@@ -113,7 +114,10 @@ export async function startModelServer(script: Script = [], port = 0): Promise<M
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The model server has no port');
 
-  async function until(holds: (requests: readonly ModelRequest[]) => boolean, ms = 10_000): Promise<void> {
+  async function until(
+    holds: (requests: readonly ModelRequest[]) => boolean,
+    ms = PATIENCE_MS,
+  ): Promise<void> {
     if (holds(requests)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const look = () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Event } from '../../src/events/event.ts';
+import { PATIENCE_MS } from './eventually.ts';
 
 /** The real service in a process of its own, as a user starts it: its own data directory, a free port of loopback. */
 export interface Parley {
@@ -64,9 +65,6 @@ export interface View {
 }
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Generous: the machines of a test run are shared. It bounds a test that would wait for ever. */
-const PATIENCE_MS = 60_000;
-const START_MS = 30_000;
 
 export const TEST_KEY = 'a-key-for-tests-0123456789';
 
@@ -100,7 +98,7 @@ export async function prepareParley(env: Record<string, string> = {}): Promise<P
       if (address) serving.resolve(address);
     });
     child.once('exit', (code) => serving.reject(new Error(`it ended with ${code}:\n${output}`)));
-    const late = setTimeout(() => serving.reject(new Error(`it did not start:\n${output}`)), START_MS);
+    const late = setTimeout(() => serving.reject(new Error(`it did not start:\n${output}`)), PATIENCE_MS);
     url = await serving.promise.finally(() => clearTimeout(late));
   }
 

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isObservation } from '../../../src/events/event.ts';
+import { PATIENCE_MS } from '../../support/eventually.ts';
 import { type GitServer, startGitServer } from '../../support/git-server.ts';
 import { leaksIn } from '../../support/leaks.ts';
 import { plainTool, type ScriptedMcp, startScriptedMcp } from '../../support/mcp-servers.ts';
@@ -104,7 +105,7 @@ class User {
         provider_tokens: { github: { token, host: forge.base } },
         custom_secrets: { [`SECRET_${mark}`]: { secret: `value-${mark}-secret`, description: `of ${mark}` } },
       },
-      mcp_config: { shttp_servers: [{ url: `${mcp.url}/${mark}`, api_key: `mcp-${mark}-key`, timeout: 5 }] },
+      mcp_config: { shttp_servers: [{ url: `${mcp.url}/${mark}`, api_key: `mcp-${mark}-key`, timeout: 60 }] },
     };
   }
 
@@ -135,7 +136,7 @@ describe('two users at the same time', () => {
     const [, second] = users;
     if (second) second.key = printed.trimEnd().split('\n').at(-1) ?? '';
     await Promise.all(users.map((user) => begin(user)));
-    await Promise.all(users.map(({ model }) => model.until((requests) => requests.length >= 2, 60_000)));
+    await Promise.all(users.map(({ model }) => model.until((requests) => requests.length >= 2)));
     for (const { model } of users) model.open('both are at work');
     await Promise.all(users.map((user) => look(user)));
   });
@@ -163,8 +164,8 @@ describe('two users at the same time', () => {
   }
 
   async function look({ mark, key }: User): Promise<void> {
-    await parley.until('job', ({ agent_state }) => agent_state === 'finished', 60_000, key);
-    await parley.until('failing', ({ status }) => status === 'ERROR', 60_000, key);
+    await parley.until('job', ({ agent_state }) => agent_state === 'finished', PATIENCE_MS, key);
+    await parley.until('failing', ({ status }) => status === 'ERROR', PATIENCE_MS, key);
     const asked: [method: string, path: string, body?: object][] = [
       ['GET', '/api/settings'],
       ['GET', '/api/secrets'],
