@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ProviderFailure } from './answer.ts';
-import type { ApiPlace, Reply } from './api-place.ts';
+import type { ApiPlace } from './api-place.ts';
+import { jsonIn, type Reply } from './reply.ts';
 
 /** How much of a provider's own sentence is shown. */
 const SENTENCE = 300;
@@ -140,7 +141,7 @@ const lacking = z.object({
 function scopeOf({ headers, text }: Reply): string | null {
   const named = headers.get('x-accepted-github-permissions') ?? headers.get('x-accepted-oauth-scopes');
   if (named) return oneLine(named);
-  const said = lacking.safeParse(jsonOf(text)).data;
+  const said = lacking.safeParse(jsonIn(text)).data;
   const listed = said?.scope ?? said?.error?.detail.required.join(', ');
   // Forgejo: "token does not have at least one of required scope(s), required=[write:issue], token scope=…"
   const bracketed = /required=?\[([^\]]{1,200})\]/.exec(sentenceOf(text))?.[1];
@@ -157,7 +158,7 @@ const complaint = z.object({
 
 /** The provider's own sentence: one line of bounded length, "" when there is none. */
 export function sentenceOf(text: string): string {
-  const said = complaint.partial().safeParse(jsonOf(text)).data;
+  const said = complaint.partial().safeParse(jsonIn(text)).data;
   if (!said) return '';
   const texts = [said.message, said.error_description, said.error, said.errors].flatMap((value) =>
     textsIn(value),
@@ -186,14 +187,6 @@ function oneLine(text: string): string {
       .trim()
       .slice(0, SENTENCE)
   );
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The codes of OpenSSL and of Node for a certificate that is not trusted. */

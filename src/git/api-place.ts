@@ -1,5 +1,6 @@
 import type { Secret } from '../secrets/secret.ts';
 import type { ProviderFailure } from './answer.ts';
+import type { Reply } from './reply.ts';
 
 /** One provider at one host, with one token or none. */
 export interface ApiPlace {
@@ -14,11 +15,4 @@ export interface ApiPlace {
   headers?: Readonly<Record<string, string>>;
   /** What an answer means where this provider has a custom of its own; undefined: what it means everywhere. */
   judge?: (reply: Reply) => ProviderFailure['kind'] | undefined;
-}
-
-/** The head of an answer and what it says, as far as it was read. */
-export interface Reply {
-  status: number;
-  headers: Headers;
-  text: string;
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { ISSUE_QUESTIONS, QUESTIONS } from '../../test/conformance/git-provider-under.ts';
 import { startProviderServer } from '../../test/support/git-providers/server.ts';
 import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
@@ -60,6 +63,13 @@ it('of five providers at once each sees its own token alone, wherever the others
   const servers = await Promise.all(askable.map(() => startProviderServer(() => ({}))));
   const guarded = guardedFetch(servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }));
   const tokenOf = (provider: ProviderName) => `token-of-${provider}`;
+  // Whoever sends a request: the clients of Node, and of undici, which its fetch is made of.
+  const sent: string[] = [];
+  const byFetch = (message: unknown) =>
+    sent.push(String((message as { request: { origin: URL } }).request.origin));
+  const byHttp = () => sent.push('by node:http');
+  subscribe('undici:request:create', byFetch);
+  subscribe('http.client.request.start', byHttp);
   try {
     for (const [n, server] of servers.entries()) {
       const elsewhere = servers[(n + 1) % servers.length]?.url ?? '';
@@ -74,6 +84,7 @@ it('of five providers at once each sees its own token alone, wherever the others
         for (const ask of Object.values({ ...QUESTIONS, ...ISSUE_QUESTIONS })) await ask(of, 'acme/app');
       }),
     );
+    assert.deepEqual(sent.toSorted(), servers.flatMap(({ url, asked }) => asked.map(() => url)).toSorted());
     for (const [n, server] of servers.entries()) {
       const provider = askable[n] ?? 'github';
       assert.ok(server.asked.length > 8);
@@ -84,6 +95,8 @@ it('of five providers at once each sees its own token alone, wherever the others
       }
     }
   } finally {
+    unsubscribe('undici:request:create', byFetch);
+    unsubscribe('http.client.request.start', byHttp);
     await guarded.close();
     await Promise.all(servers.map((server) => server.close()));
   }
@@ -112,4 +125,26 @@ it('a host that the egress policy forbids is not asked, and why is said', async 
     await guarded.close();
     await server.close();
   }
+});
+
+it('loads Octokit and Gitbeaker with the first question to who needs them', async () => {
+  const program = `
+    import { registerHooks } from 'node:module';
+    const loaded = new Set();
+    registerHooks({
+      resolve(name, context, next) {
+        if (/^@(octokit|gitbeaker)\\/(request|core)$/.test(name)) loaded.add(name);
+        return next(name, context);
+      },
+    });
+    const { gitProvider } = await import(${JSON.stringify(import.meta.resolve('./git-providers.ts'))});
+    const fetch = async () => new Response('{}', { status: 500 });
+    for (const provider of ['forgejo', 'github', 'gitlab']) {
+      const asked = gitProvider({ provider, host: 'git.example', token: null, fetch });
+      await asked.whoAmI(new AbortController().signal);
+      console.log(provider, ...loaded);
+    }`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  const all = ['@octokit/request', '@gitbeaker/core'];
+  assert.deepEqual(stdout.trim().split('\n'), ['forgejo', `github ${all[0]}`, `gitlab ${all.join(' ')}`]);
 });

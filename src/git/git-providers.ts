@@ -6,7 +6,7 @@ import { bitbucket } from './adapters/bitbucket.ts';
 import { forgejo } from './adapters/forgejo.ts';
 import { github } from './adapters/github.ts';
 import { gitlab } from './adapters/gitlab.ts';
-import { DEADLINE_MS } from './api.ts';
+import { DEADLINE_MS } from './exchange.ts';
 import type { AskableProvider, GitProvider } from './git-provider.ts';
 import { providerBase } from './provider-address.ts';
 

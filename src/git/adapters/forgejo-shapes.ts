@@ -76,12 +76,6 @@ export const branches = z.array(
     })),
 );
 
-/** A file, or the entries of a folder. */
-export const contents = z.union([
-  z.array(z.object({ name: text, path: text, type: text })),
-  z.object({ path: text, type: text, encoding: text.nullish(), content: text.nullish() }),
-]);
-
 export const issue = z
   .object({
     number: z.int(),

@@ -4,7 +4,6 @@ import { type Answer, mapAnswer, ok } from '../answer.ts';
 import { failureOf } from '../api-failure.ts';
 import { apiPath, pathSegments } from '../api-path.ts';
 import { Api } from '../api.ts';
-import { decodedFile } from '../file-content.ts';
 import type {
   AssignedIssue,
   Branch,
@@ -20,6 +19,7 @@ import type {
 import { hasNext } from '../link-header.ts';
 import { overallState } from '../overall-state.ts';
 import { askEach } from '../side-by-side.ts';
+import { contents, entriesIn, fileIn } from './contents.ts';
 import * as shapes from './forgejo-shapes.ts';
 
 /** Codeberg, or a Forgejo or Gitea of one's own, also below a path. */
@@ -76,36 +76,13 @@ export function forgejo({ base, token, fetch, deadlineMs }: ProviderAccess): Git
         : branches(open(signal), repository, which),
 
     async file(repository, path, ref, signal) {
-      const api = open(signal);
       const what = `the file ${path} in ${repository}`;
-      const asked = await api.ask(contentsPath(repository, path), {
-        query: { ref },
-        shape: shapes.contents,
-        what,
-      });
-      if (asked.kind !== 'ok') return asked;
-      if (Array.isArray(asked.value) || asked.value.type !== 'file')
-        return failureOf(place, 'not_found', what);
-      const { encoding, content } = asked.value;
-      return decodedFile(path, encoding === 'base64' ? (content ?? undefined) : undefined, what);
+      return fileIn(await contentsAt(open(signal), repository, { path, ref, what }), place, { path, what });
     },
 
     async folder(repository, path, ref, signal) {
       const what = `the folder ${path || '/'} in ${repository}`;
-      const asked = await open(signal).ask(contentsPath(repository, path), {
-        query: { ref },
-        shape: shapes.contents,
-        what,
-      });
-      if (asked.kind !== 'ok') return asked;
-      if (!Array.isArray(asked.value)) return failureOf(place, 'not_found', what);
-      return ok(
-        asked.value.slice(0, 1_000).map((entry) => ({
-          name: entry.name,
-          path: entry.path,
-          kind: entry.type === 'dir' ? 'folder' : 'file',
-        })),
-      );
+      return entriesIn(await contentsAt(open(signal), repository, { path, ref, what }), place, { what });
     },
 
     issue: (repository, number, signal) =>
@@ -179,9 +156,14 @@ function below(repository: string, path: string | null) {
   return root === null ? null : root + path;
 }
 
-function contentsPath(repository: string, path: string) {
+function contentsAt(
+  api: Api,
+  repository: string,
+  { path, ref, what }: { path: string; ref: string | null; what: string },
+) {
   const segments = pathSegments(path);
-  return below(repository, segments.length === 0 ? '/contents' : apiPath`/contents/${segments}`);
+  const address = below(repository, segments.length === 0 ? '/contents' : apiPath`/contents/${segments}`);
+  return api.ask(address, { query: { ref }, shape: contents, what });
 }
 
 async function found(api: Api, query: Record<string, string | number | boolean>) {
@@ -192,7 +174,7 @@ async function found(api: Api, query: Record<string, string | number | boolean>)
   });
   return mapAnswer(told, ({ value, headers }) => ({
     items: value.data,
-    more: hasNext(headers),
+    more: hasNext(headers.get('link')),
     total: totalOf(headers),
   }));
 }
@@ -205,7 +187,7 @@ async function branches(api: Api, repository: string, which: PageOf): Promise<An
   });
   return mapAnswer(told, ({ value, headers }) => ({
     items: value,
-    more: hasNext(headers),
+    more: hasNext(headers.get('link')),
     total: totalOf(headers),
   }));
 }

@@ -1,7 +1,82 @@
 import { z } from 'zod';
-import { type Answer, ok, type ProviderFailure } from '../answer.ts';
+import { type Answer, mapAnswer, ok, type ProviderFailure } from '../answer.ts';
 import { failureOf } from '../api-failure.ts';
-import type { Api } from '../api.ts';
+import type { Branch, OwnPullRequest, Page, PageOf, ReviewComment } from '../git-provider.ts';
+import { type Github, type Question, within } from './github-octokit.ts';
+import { OWN_PULL_REQUESTS, REFS, REVIEW_THREADS } from './github-queries.ts';
+import * as shapes from './github-shapes.ts';
+
+/** What only GitHub's GraphQL API answers, or it alone in one request. It needs a token. */
+
+/** Hundreds of branches that are looked through before a search gives up. */
+const SEARCH_HOPS = 10;
+
+/** Branches with the text anywhere in their names, which only GraphQL finds; its pages are reached one after another. */
+export async function searchBranches(
+  api: Github,
+  repository: string,
+  query: string,
+  { page, perPage }: PageOf,
+): Promise<Answer<Page<Branch>>> {
+  const what = `the repository ${repository}`;
+  const at = within(repository, {});
+  if (at === null) return api.exchange.nowhere({ what });
+  const found: Branch[] = [];
+  let after: string | null = null;
+  for (let hop = 1; ; hop += 1) {
+    const variables: Record<string, unknown> = { owner: at.owner, name: at.repo, query, after };
+    const asked = await askGraph(api, { query: REFS, variables }, { shape: shapes.refsPage, what });
+    if (asked.kind !== 'ok') return asked;
+    const refs = asked.value.repository?.refs;
+    if (!refs) return api.exchange.nowhere({ what });
+    for (const { name: branch, target, branchProtectionRule } of refs.nodes) {
+      found.push({
+        name: branch,
+        commit: target?.oid ?? '',
+        isProtected: branchProtectionRule !== null,
+        pushedAt: target?.committedDate ?? null,
+      });
+    }
+    after = refs.pageInfo.hasNextPage ? refs.pageInfo.endCursor : null;
+    if (after === null || hop === SEARCH_HOPS || found.length > page * perPage) {
+      const items = found.slice((page - 1) * perPage, page * perPage);
+      return ok({ items, more: found.length > page * perPage, total: refs.totalCount });
+    }
+  }
+}
+
+/** What reviewers say of lines, and whether it is resolved. */
+export async function reviewThreads(
+  api: Github,
+  repository: string,
+  number: number,
+): Promise<Answer<ReviewComment[]>> {
+  const what = `the pull request ${number} of ${repository}`;
+  const at = within(repository, {});
+  if (at === null) return api.exchange.nowhere({ what });
+  const query = { query: REVIEW_THREADS, variables: { owner: at.owner, name: at.repo, number } };
+  const asked = await askGraph(api, query, { shape: shapes.reviewThreads, what });
+  if (asked.kind !== 'ok') return asked;
+  const request = asked.value.repository?.pullRequest;
+  if (!request) return api.exchange.nowhere({ what });
+  return ok(
+    request.reviewThreads.nodes.flatMap(({ isResolved, path, line, comments: said }) =>
+      said.nodes.map(({ author, ...comment }) => ({
+        ...comment,
+        author: author?.login ?? null,
+        path,
+        line,
+        isResolved,
+      })),
+    ),
+  );
+}
+
+export async function ownPullRequests(api: Github): Promise<Answer<OwnPullRequest[]>> {
+  const query = { query: OWN_PULL_REQUESTS, variables: {} };
+  const asked = await askGraph(api, query, { shape: shapes.ownPullRequests, what: 'your pull requests' });
+  return mapAnswer(asked, ({ viewer }) => viewer.pullRequests.nodes);
+}
 
 const KINDS: Readonly<Record<string, ProviderFailure['kind']>> = {
   NOT_FOUND: 'not_found',
@@ -10,22 +85,14 @@ const KINDS: Readonly<Record<string, ProviderFailure['kind']>> = {
   RATE_LIMITED: 'rate_limited',
 };
 
-/** Asks GitHub's GraphQL API, which also says with status 200 that it failed. It needs a token. */
-export async function askGraph<T>(
-  api: Api,
-  question: {
-    query: string;
-    variables: Readonly<Record<string, unknown>>;
-    shape: z.ZodType<T>;
-    what: string;
-  },
+/** Also with status 200 it says that it failed. */
+async function askGraph<T>(
+  api: Github,
+  asking: { query: string; variables: Readonly<Record<string, unknown>> },
+  { shape, what }: Question<T>,
 ): Promise<Answer<T>> {
-  const { query, variables, shape, what } = question;
   const errors = z.array(z.object({ type: z.string().optional() })).min(1);
-  const asked = await api.ask('/graphql', {
-    method: 'POST',
-    isSearch: true,
-    body: { query, variables },
+  const asked = await api.graph(asking, {
     shape: z.union([
       z.object({ data: shape, errors: errors.optional() }),
       z.object({ data: z.null().optional(), errors }),
@@ -37,5 +104,5 @@ export async function askGraph<T>(
   const type = failures?.[0]?.type ?? '';
   // Beside an error of one part, the rest is there.
   if (data !== null && data !== undefined && type !== 'NOT_FOUND') return ok(data);
-  return failureOf(api.place, KINDS[type] ?? 'unexpected', what);
+  return failureOf(api.exchange.place, KINDS[type] ?? 'unexpected', what);
 }

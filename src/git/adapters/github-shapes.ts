@@ -156,12 +156,6 @@ export const pullRequest = z
     url: given.html_url,
   }));
 
-/** A file, or the entries of a folder. */
-export const contents = z.union([
-  z.array(z.object({ name: text, path: text, type: text })),
-  z.object({ path: text, type: text, encoding: text.optional(), content: text.optional() }),
-]);
-
 const CONCLUSIONS: Readonly<Record<string, CheckState>> = {
   success: 'success',
   neutral: 'neutral',

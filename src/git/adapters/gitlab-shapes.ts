@@ -6,14 +6,35 @@ import type {
   Comment,
   Issue,
   OwnPullRequest,
+  FolderEntry,
   Owner,
+  Page,
   ProviderUser,
   PullRequest,
   Repository,
+  ReviewComment,
 } from '../git-provider.ts';
 import { webLink } from '../web-link.ts';
 
 /** What GitLab's REST API (v4) and GraphQL API answer, as far as it is read, and what it means here. */
+
+/** One page of a list, as Gitbeaker gives it with the counts of its head. */
+function page<T>(items: z.ZodType<T[]>) {
+  return z
+    .object({
+      data: items,
+      paginationInfo: z.object({
+        next: z.int().nullable(),
+        // Not said where there are very many.
+        total: z.int().min(0).nullable().catch(null),
+      }),
+    })
+    .transform(({ data, paginationInfo: { next, total } }): Page<T> => ({
+      items: data,
+      more: next !== null,
+      total,
+    }));
+}
 
 const text = z.string();
 const id = z.number().transform(String);
@@ -60,27 +81,38 @@ export const project = z
     pushedAt: given.last_activity_at ?? null,
     ownerType: given.namespace.kind === 'group' ? 'organization' : 'user',
   }));
-export const projects = z.array(project);
+export const projects = page(z.array(project));
 
-export const branches = z.array(
-  z
-    .object({
-      name: text,
-      protected: z.boolean(),
-      commit: z.object({ id: text, committed_date: text.nullish() }),
-    })
-    .transform((given): Branch => ({
-      name: given.name,
-      commit: given.commit.id,
-      isProtected: given.protected,
-      pushedAt: given.commit.committed_date ?? null,
-    })),
+export const branches = page(
+  z.array(
+    z
+      .object({
+        name: text,
+        protected: z.boolean(),
+        commit: z.object({ id: text, committed_date: text.nullish() }),
+      })
+      .transform((given): Branch => ({
+        name: given.name,
+        commit: given.commit.id,
+        isProtected: given.protected,
+        pushedAt: given.commit.committed_date ?? null,
+      })),
+  ),
 );
 
 export const commit = z.object({ id: text });
 
 export const file = z.object({ file_path: text, encoding: text, content: text });
-export const tree = z.array(z.object({ name: text, path: text, type: text }));
+
+export const tree = page(
+  z.array(
+    z.object({ name: text, path: text, type: text }).transform(({ name, path, type }): FolderEntry => ({
+      name,
+      path,
+      kind: type === 'tree' ? 'folder' : 'file',
+    })),
+  ),
+);
 
 export const issue = z
   .object({
@@ -113,42 +145,52 @@ export const assignedIssues = z.array(
     })),
 );
 
-/** GitLab notes down there, too, what was done to the issue; and what reviewers say of lines. */
-export const note = z
-  .object({ id, body: text, author, created_at: text, system: z.boolean(), type: text.nullish() })
-  .transform((given) => ({
-    isTalk: !given.system && given.type !== 'DiffNote',
-    comment: {
-      id: given.id,
-      author: given.author?.username ?? null,
-      body: given.body,
-      createdAt: given.created_at,
-      url: null,
-    } satisfies Comment,
-  }));
-export const notes = z.array(note);
+const note = z.object({ id, body: text, author, created_at: text });
 
-export const discussions = z.array(
-  z.object({
-    notes: z.array(
-      z.object({
-        id,
-        body: text,
-        author,
-        created_at: text,
-        type: text.nullish(),
-        resolved: z.boolean().nullish(),
-        position: z
-          .object({
-            new_path: text.nullish(),
-            old_path: text.nullish(),
-            new_line: z.int().nullish(),
-            old_line: z.int().nullish(),
-          })
-          .nullish(),
-      }),
-    ),
+/** GitLab notes down there, too, what was done to the issue; and what reviewers say of lines. */
+export const notes = page(z.array(note.extend({ system: z.boolean(), type: text.nullish() }))).transform(
+  ({ items, more }): Page<Comment> => ({
+    items: items.filter(({ system, type }) => !system && type !== 'DiffNote').map(commentOf),
+    more,
+    total: null,
   }),
+);
+export const comment = note.transform(commentOf);
+
+function commentOf(given: z.output<typeof note>): Comment {
+  return {
+    id: given.id,
+    author: given.author?.username ?? null,
+    body: given.body,
+    createdAt: given.created_at,
+    url: null,
+  };
+}
+
+const place = z.object({
+  new_path: text.nullish(),
+  old_path: text.nullish(),
+  new_line: z.int().nullish(),
+  old_line: z.int().nullish(),
+});
+
+const reviewNote = note.extend({
+  type: text.nullish(),
+  resolved: z.boolean().nullish(),
+  position: place.nullish(),
+});
+
+/** Of all discussions, those of lines. */
+export const reviewComments = z.array(z.object({ notes: z.array(reviewNote) })).transform((discussions) =>
+  discussions
+    .flatMap(({ notes: said }) => said)
+    .filter(({ type }) => type === 'DiffNote')
+    .map(({ position, resolved, ...given }): ReviewComment => ({
+      ...commentOf(given),
+      path: position?.new_path ?? position?.old_path ?? '',
+      line: position?.new_line ?? position?.old_line ?? null,
+      isResolved: resolved ?? null,
+    })),
 );
 
 export const mergeRequest = z
@@ -204,32 +246,34 @@ export const statuses = z.array(
     }),
 );
 
-export const ownMergeRequests = z.object({
-  data: z.object({
-    currentUser: z.object({
-      authoredMergeRequests: z.object({
-        nodes: z.array(
-          z
-            .object({
-              iid: z.string().regex(/^\d{1,9}$/),
-              title: text,
-              conflicts: z.boolean(),
-              project: z.object({ fullPath: text }),
-              headPipeline: z.object({ status: text }).nullable(),
-              resolvableDiscussionsCount: z.int().nullable(),
-              resolvedDiscussionsCount: z.int().nullable(),
-            })
-            .transform((given): OwnPullRequest => ({
-              repository: given.project.fullPath,
-              number: Number(given.iid),
-              title: given.title,
-              hasConflicts: given.conflicts,
-              hasFailingChecks: given.headPipeline?.status === 'FAILED',
-              hasUnresolvedComments:
-                (given.resolvableDiscussionsCount ?? 0) > (given.resolvedDiscussionsCount ?? 0),
-            })),
-        ),
+export const ownMergeRequests = z
+  .object({
+    data: z.object({
+      currentUser: z.object({
+        authoredMergeRequests: z.object({
+          nodes: z.array(
+            z
+              .object({
+                iid: z.string().regex(/^\d{1,9}$/),
+                title: text,
+                conflicts: z.boolean(),
+                project: z.object({ fullPath: text }),
+                headPipeline: z.object({ status: text }).nullable(),
+                resolvableDiscussionsCount: z.int().nullable(),
+                resolvedDiscussionsCount: z.int().nullable(),
+              })
+              .transform((given): OwnPullRequest => ({
+                repository: given.project.fullPath,
+                number: Number(given.iid),
+                title: given.title,
+                hasConflicts: given.conflicts,
+                hasFailingChecks: given.headPipeline?.status === 'FAILED',
+                hasUnresolvedComments:
+                  (given.resolvableDiscussionsCount ?? 0) > (given.resolvedDiscussionsCount ?? 0),
+              })),
+          ),
+        }),
       }),
     }),
-  }),
-});
+  })
+  .transform(({ data }) => data.currentUser.authoredMergeRequests.nodes);

@@ -62,8 +62,8 @@ function answering(state: world.WorldState): (asked: Asked) => Given {
         ),
       ),
     ),
-    'GET /repos/:owner/:name/git/matching-refs/heads/:prefix*': visible((_asked, { prefix = '' }) => ({
-      body: world.BRANCHES.filter(({ name }) => name.startsWith(prefix)).map(
+    'GET /repos/:owner/:name/git/matching-refs/:ref*': visible((_asked, { ref = '' }) => ({
+      body: world.BRANCHES.filter(({ name }) => `heads/${name}`.startsWith(ref)).map(
         ({ name, commit }) =>
           ({
             ref: `refs/heads/${name}`,

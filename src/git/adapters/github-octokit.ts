@@ -1,0 +1,89 @@
+import type { Endpoints } from '@octokit/types';
+import type { z } from 'zod';
+import { type Answer, mapAnswer } from '../answer.ts';
+import type { Exchange, Outgoing, Subject } from '../exchange.ts';
+import { hasNext } from '../link-header.ts';
+import { jsonIn, type Reply } from '../reply.ts';
+
+type Route = keyof Endpoints;
+/** Of a route; null when what is asked for can't be there. */
+type Parameters<R extends Route> = Endpoints[R]['parameters'] | null;
+
+export interface Question<T> extends Subject {
+  shape: z.ZodType<T>;
+}
+
+/**
+ * Asks GitHub by Octokit, which knows the routes of GitHub's API and what each takes. The exchange carries what it
+ * writes, so it never has the token.
+ */
+export class Github {
+  readonly exchange: Exchange;
+  readonly #baseUrl: string;
+
+  /** @param baseUrl of the REST API, at or below the root of the exchange */
+  constructor(exchange: Exchange, baseUrl: string) {
+    this.exchange = exchange;
+    this.#baseUrl = baseUrl;
+  }
+
+  async ask<R extends Route, T>(
+    route: R,
+    parameters: Parameters<R>,
+    question: Question<T>,
+  ): Promise<Answer<T>> {
+    return mapAnswer(await this.tell(route, parameters, question), ({ value }) => value);
+  }
+
+  /** {@link ask}, and whether there is a page after this one. */
+  async tell<R extends Route, T>(
+    route: R,
+    parameters: Parameters<R>,
+    question: Question<T>,
+  ): Promise<Answer<{ value: T; more: boolean }>> {
+    return await this.#tell(route, parameters && { ...parameters, baseUrl: this.#baseUrl }, question);
+  }
+
+  /** Asks the GraphQL API, which an Enterprise Server has beside the REST API. */
+  async graph<T>(
+    asking: { query: string; variables: Readonly<Record<string, unknown>> },
+    question: Question<T>,
+  ): Promise<Answer<T>> {
+    const parameters = { ...asking, baseUrl: this.exchange.place.root };
+    const told = await this.#tell('POST /graphql', parameters, { ...question, isSearch: true });
+    return mapAnswer(told, ({ value }) => value);
+  }
+
+  async #tell<T>(
+    route: string,
+    parameters: Record<string, unknown> | null,
+    question: Question<T>,
+  ): Promise<Answer<{ value: T; more: boolean }>> {
+    if (parameters === null) return this.exchange.nowhere(question);
+    // Loaded with the first question.
+    const { request } = await import('@octokit/request');
+    const told = await this.exchange.carry(question, (send) => {
+      const fetch = async (url: string, { method, body }: Omit<Outgoing, 'url'>) =>
+        asText(await send({ url, method, body }));
+      return request(route, { ...parameters, request: { fetch } });
+    });
+    if (told.kind !== 'ok') return told;
+    const read = this.exchange.read(jsonIn(String(told.value.data)), question.shape, question);
+    return mapAnswer(read, (value) => ({ value, more: hasNext(told.value.headers.link) }));
+  }
+}
+
+/** Where a repository is, with other parameters. GitHub's are `owner/name`; anything else is not there. */
+export function within<P>(repository: string, others: P): (P & { owner: string; repo: string }) | null {
+  const [owner, repo, ...more] = repository.split('/');
+  return owner && repo && more.length === 0 ? { ...others, owner, repo } : null;
+}
+
+/**
+ * The reply as Octokit leaves it alone: as a text. Its own parser, for numbers of any length, takes seconds for 4 MiB of
+ * them; and of the head it would log what the host says of deprecation.
+ */
+function asText({ status, headers, text }: Reply): Response {
+  const link = headers.get('link');
+  return new Response(text, { status, headers: { 'content-type': 'text/plain', ...(link && { link }) } });
+}

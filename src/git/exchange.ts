@@ -1,0 +1,163 @@
+import type { z } from 'zod';
+import { readBody } from '../egress/read-body.ts';
+import { HIDDEN } from '../secrets/secret.ts';
+import { type Answer, ok, type ProviderFailure } from './answer.ts';
+import { connectionFailure, failureOf, statusFailure } from './api-failure.ts';
+import type { ApiPlace } from './api-place.ts';
+import type { Reply } from './reply.ts';
+
+/** Milliseconds for all that one question of ours takes. */
+export const DEADLINE_MS = 10_000;
+/** A page of 100 repositories is about 700 KB at GitHub. */
+const ANSWER_BYTES = 4 * 1024 * 1024;
+/** Characters of a token from which on no other text looks like it. */
+const HIDDEN_FROM = 8;
+
+/** A request but for who sends it. */
+export interface Outgoing {
+  method: string;
+  url: string;
+  /** JSON. */
+  body?: string | undefined;
+}
+
+/** What a request is about. */
+export interface Subject {
+  /** As it stands in a sentence: "the repository acme/app". */
+  what: string;
+  /** Of a POST that changes nothing. */
+  isSearch?: boolean;
+}
+
+/**
+ * Carries requests to one provider, and adds the credential. Nothing but what lies below its root is asked, redirects
+ * are not followed, so the credential goes nowhere else; an answer is read up to 4 MiB. Use one for one question of the
+ * port: its deadline begins here.
+ */
+export class Exchange {
+  readonly place: ApiPlace;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #caller: AbortSignal;
+  readonly #deadline: AbortSignal;
+  readonly #seconds: number;
+
+  constructor(place: ApiPlace, fetch: typeof globalThis.fetch, signal: AbortSignal, deadlineMs: number) {
+    this.place = place;
+    this.#fetch = fetch;
+    this.#caller = signal;
+    this.#deadline = AbortSignal.timeout(deadlineMs);
+    this.#seconds = deadlineMs / 1000;
+  }
+
+  async send(outgoing: Outgoing, subject: Subject): Promise<Answer<Reply>> {
+    this.#caller.throwIfAborted();
+    const { place } = this;
+    const url = addressBelow(place.root, outgoing.url);
+    if (url === null) return this.nowhere(subject);
+    const failed = (failure: ProviderFailure) => perhapsDone(failure, outgoing, subject);
+    try {
+      const response = await this.#fetch(url, this.#init(outgoing));
+      const { status, headers } = response;
+      const body = await readBody(response, ANSWER_BYTES);
+      const text = this.#withoutToken(body?.toString('utf8') ?? '');
+      const failure = statusFailure(place, { status, headers, text }, subject.what);
+      if (failure) return failed(failure);
+      return body === null ? failureOf(place, 'too_large', subject.what) : ok({ status, headers, text });
+    } catch (error) {
+      this.#caller.throwIfAborted();
+      if (!this.#deadline.aborted) return failed(connectionFailure(place, url.host, error));
+      const message = `${url.host} did not answer within ${this.#seconds} s: try again later.`;
+      return failed({ kind: 'unavailable', message });
+    }
+  }
+
+  /**
+   * The same for a library that writes its requests itself, one for each call: it is given how to send it, and gets its
+   * reply. A failure ends the call.
+   * @param call what the library makes of the reply; null when there is no address for what is asked
+   */
+  async carry<T>(
+    subject: Subject,
+    call: (send: (outgoing: Outgoing) => Promise<Reply>) => Promise<T> | null,
+  ): Promise<Answer<T>> {
+    const failures: ProviderFailure[] = [];
+    const send = async (outgoing: Outgoing): Promise<Reply> => {
+      const answer = await this.send(outgoing, subject);
+      if (answer.kind === 'ok') return answer.value;
+      failures.push(answer);
+      throw new Error(answer.message);
+    };
+    try {
+      const value = await call(send);
+      return value === null ? this.nowhere(subject) : ok(value);
+    } catch (error) {
+      this.#caller.throwIfAborted();
+      const [failure] = failures;
+      if (failure) return failure;
+      // Text that is no Unicode stands in no address.
+      if (error instanceof URIError) return this.nowhere(subject);
+      throw error;
+    }
+  }
+
+  nowhere({ what }: Subject): ProviderFailure {
+    return failureOf(this.place, 'not_found', what);
+  }
+
+  /** What a provider said, if it has the shape that is documented. */
+  read<T>(said: unknown, shape: z.ZodType<T>, { what }: Subject): Answer<T> {
+    const parsed = shape.safeParse(said);
+    if (parsed.success) return ok(parsed.data);
+    const [issue] = parsed.error.issues;
+    const where =
+      issue && issue.path.length > 0 ? ` (at ${issue.path.map(String).join('.').slice(0, 100)})` : '';
+    const message = `${this.place.name} gave an answer of a shape that it does not document${where} when it was asked for ${what}.`;
+    return { kind: 'unexpected', message };
+  }
+
+  #init({ method, body }: Outgoing): RequestInit {
+    const { accept = 'application/json', authorization, headers } = this.place;
+    return {
+      method,
+      headers: {
+        ...headers,
+        accept,
+        'user-agent': 'parley',
+        ...(authorization && { authorization: authorization.unwrap() }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+      redirect: 'manual',
+      signal: AbortSignal.any([this.#caller, this.#deadline]),
+    };
+  }
+
+  /** A host may answer with what it was sent, alone or in what it says. */
+  #withoutToken(text: string): string {
+    const authorization = this.place.authorization?.unwrap();
+    const token = this.place.token?.unwrap();
+    let shown = text;
+    // What comes after the scheme, and after a user name.
+    for (const secret of [authorization?.split(' ')[1], token, token?.split(':')[1]]) {
+      if (secret && secret.length >= HIDDEN_FROM) shown = shown.replaceAll(secret, HIDDEN);
+    }
+    return shown;
+  }
+}
+
+/** A part of a path that is empty or a step, also encoded: on its way it may be decoded. */
+const STEP = /(?:^|\/|%2f)(?:(?:\.|%2e){1,2}(?:\/|%2f|$)|\/|%2f)/i;
+
+/** Null when it lies elsewhere than below the root. */
+function addressBelow(root: string, address: string): URL | null {
+  const url = URL.parse(address);
+  const [place = ''] = address.split('?', 1);
+  if (!url || !place.startsWith(`${root}/`) || url.origin + url.pathname !== place) return null;
+  return STEP.test(place.slice(root.length + 1)) ? null : url;
+}
+
+/** Nobody knows what became of a request that got no answer: whoever writes has to look. */
+function perhapsDone(failure: ProviderFailure, { method }: Outgoing, { isSearch }: Subject): ProviderFailure {
+  if (method === 'GET' || isSearch === true || failure.kind !== 'unavailable') return failure;
+  return { ...failure, message: `${failure.message} It may have been done all the same: look first.` };
+}
