@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { openingEvents } from './agent/opening.ts';
-import { runAgent } from './agent/run-agent.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { ensureSessionKey, SESSION_KEY_FILE } from './auth/session-key.ts';
 import { OnlyUser } from './auth/only-user.ts';
@@ -38,9 +37,7 @@ import { settingsRoutes } from './http/settings.ts';
 import { socketRoutes } from './http/sockets.ts';
 import { LiveSockets } from './live/socketio.ts';
 import { Subscriptions, WAITS_FOR_ITS_TURN } from './live/subscriptions.ts';
-import { checkModel } from './model/check.ts';
 import { tavily } from './search/tavily.ts';
-import { resolveModel } from './model/resolve.ts';
 import type { Logger } from './observe/log.ts';
 import { Analytics } from './observe/analytics.ts';
 import { Metrics } from './observe/metrics.ts';
@@ -194,11 +191,15 @@ export async function build(
         sandboxes,
         limits: config.sandbox.limits,
         snapshot: (userId) => settings.snapshot(userId),
-        resolveModel: (model) => resolveModel(model, fetch, config.modelWindow),
+        resolveModel: async (model) =>
+          (await import('./model/resolve.ts')).resolveModel(model, fetch, config.modelWindow),
         search: (key) => tavily(config.searchUrl, key, fetchForOperator),
         submodules: config.submodules,
         gitProvider: (at) => gitProvider({ ...at, fetch }),
-        runAgent: measuredAgent(runAgent, metrics),
+        runAgent: measuredAgent(
+          async (context) => await (await import('./agent/run-agent.ts')).runAgent(context),
+          metrics,
+        ),
         redactor: redactorOf,
         ran: (userId, facts) => analytics.runEnded(userId, facts),
         mcp,
@@ -279,7 +280,9 @@ export async function build(
       storageWorks: () => storageWorks(storage),
     }),
     settingsRoutes(settings),
-    settingsCheckRoutes(settings, (model, signal) => checkModel(model, fetch, signal)),
+    settingsCheckRoutes(settings, async (model, signal) =>
+      (await import('./model/check.ts')).checkModel(model, fetch, signal),
+    ),
     secretsRoutes(settings),
     providersRoutes(settings),
     gitRoutes(repositories),

@@ -1,5 +1,5 @@
 import { callbackify } from 'node:util';
-import { Agent, fetch as undiciFetch, type buildConnector } from 'undici';
+import type { Agent, buildConnector, fetch as undiciFetch } from 'undici';
 import { connectSecurely, connectTo } from './connect.ts';
 import { findDestination, type Egress } from './destination.ts';
 import { EgressRefused, type EgressPolicy } from './policy.ts';
@@ -27,11 +27,13 @@ const HARMLESS = new Set(['accept', 'accept-language', 'range', 'user-agent']);
  */
 export function guardedFetch(policy: EgressPolicy, options: GuardedFetchOptions = {}): GuardedFetch {
   const egress: Egress = { policy, resolve: options.resolve ?? cachedResolve() };
-  const dispatcher = new Agent({
-    connect: checkedConnector(egress),
-    headersTimeout: options.headersTimeoutMs ?? 600_000,
-    bodyTimeout: options.bodyTimeoutMs ?? 300_000,
-  });
+  let connections: Promise<Agent> | undefined;
+  const open = async (): Promise<Agent> =>
+    new (await import('undici')).Agent({
+      connect: checkedConnector(egress),
+      headersTimeout: options.headersTimeoutMs ?? 600_000,
+      bodyTimeout: options.bodyTimeoutMs ?? 300_000,
+    });
 
   async function guarded(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     let next = firstHop(input, init);
@@ -39,7 +41,7 @@ export function guardedFetch(policy: EgressPolicy, options: GuardedFetchOptions 
     for (let hop = 0; hop <= REDIRECTS; hop += 1) {
       const { url, ...rest } = next;
       await check(egress, url);
-      const response = await send(url, { ...rest, redirect: 'manual' }, dispatcher);
+      const response = await send(url, { ...rest, redirect: 'manual' }, await (connections ??= open()));
       const location = isRedirect(response.status) ? response.headers.get('location') : null;
       if (location === null || redirect === 'manual') return response;
       await response.body?.cancel();
@@ -49,7 +51,7 @@ export function guardedFetch(policy: EgressPolicy, options: GuardedFetchOptions 
     throw new TypeError(`more than ${REDIRECTS} redirects`);
   }
 
-  return Object.assign(guarded, { close: () => dispatcher.destroy() });
+  return Object.assign(guarded, { close: async () => await (await connections)?.destroy() });
 }
 
 type Hop = RequestInit & { url: URL; headers: Headers; method: string };
@@ -110,7 +112,7 @@ async function send(url: URL, init: RequestInit, dispatcher: Agent): Promise<Res
   try {
     // Node's own types and undici's describe the same objects under two names.
     const options = { ...init, dispatcher } as Parameters<typeof undiciFetch>[1];
-    return await undiciFetch(url, options);
+    return await (await import('undici')).fetch(url, options);
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     throw cause instanceof EgressRefused ? cause : error;

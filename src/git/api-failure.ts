@@ -15,14 +15,15 @@ export function statusFailure(place: ApiPlace, reply: Reply, what: string): Prov
   return kind === null ? null : failureOf(place, kind, what, reply);
 }
 
-const NO_REPLY: Reply = { status: 200, headers: new Headers(), text: '' };
+// Made when asked for: `Headers` brings an HTTP client of Node's along.
+const noReply = (): Reply => ({ status: 200, headers: new Headers(), text: '' });
 
 /** The failure of that kind in words for people; `reply` is what the provider said. */
 export function failureOf(
   place: ApiPlace,
   kind: ProviderFailure['kind'],
   what: string,
-  reply: Reply = NO_REPLY,
+  reply: Reply = noReply(),
 ): ProviderFailure {
   const { name } = place;
   const { status, headers } = reply;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES, maxHeaderSize } from 'node:http';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -11,6 +10,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
+import { STATUS_CODES, maxHeaderSize } from '../node-http.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { principalOf } from './auth.ts';
 import { allowOrigins } from './cors.ts';
@@ -70,6 +70,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     trustProxy: [...options.place.trustedProxies],
     // Longer than a path can be: whatever stands in one is looked up, and is as unknown as any other.
     routerOptions: { maxParamLength: maxHeaderSize },
+    schemaController: { compilersFactory: { buildValidator: notOurs, buildSerializer: notOurs } },
     forceCloseConnections: 'idle',
     // While it stops, what comes over open connections is still answered; they end after that.
     return503OnClosing: false,
@@ -107,6 +108,11 @@ function endStreamsOnClose(server: FastifyInstance): void {
     setTimeout(() => server.server.closeAllConnections(), LAST_ANSWERS_MS).unref();
     done();
   });
+}
+
+/** In the place of fastify's own compilers of schemas, which would be loaded though zod does all of it. */
+function notOurs(): never {
+  throw new Error('schemas are compiled by zod alone');
 }
 
 /** The key before the body: who has none learns nothing and costs nothing. */

@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
@@ -9,6 +9,7 @@ import type { ConversationService } from '../conversations/service.ts';
 import { ServiceError } from '../errors.ts';
 import { type LogEnd, endOfLog } from '../live/socket-feed.ts';
 import type { LiveSockets, Refusal, Visitor } from '../live/socketio.ts';
+import { ServerResponse } from '../node-http.ts';
 import { socketPrincipalOf } from './auth.ts';
 import { asServiceError } from './problem.ts';
 import type { Routes } from './routes.ts';

@@ -32,7 +32,7 @@ export interface StretchOptions {
   sandboxes: Sandboxes;
   limits: SandboxLimits;
   snapshot: (userId: string) => Promise<RunSettings>;
-  resolveModel: (settings: ModelSettings) => RunModel;
+  resolveModel: (settings: ModelSettings) => Promise<RunModel>;
   /** The web search of who has a key for it; none when not given. */
   search?: (key: Secret) => WebSearch;
   /** The port to a git provider; null for one that can't be asked. */

@@ -54,7 +54,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const replay = recording?.ok ? recording.steps : [];
   let model: RunModel | null;
   try {
-    model = settings.model ? options.resolveModel(settings.model) : null;
+    model = settings.model ? await options.resolveModel(settings.model) : null;
     // What is replayed needs none; what comes after it says so itself.
     if (!model && settings.agent !== 'DummyAgent' && replay.length === 0) return noModel(row);
   } catch (error) {

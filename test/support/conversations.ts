@@ -132,14 +132,15 @@ export async function startConversations(
       snapshot: () => Promise.resolve(test.settings),
       gitProvider: () => null,
       submodules: [],
-      resolveModel: ({ name }) => ({
-        name,
-        window: 128_000,
-        key: null,
-        images: new ImageSource(fetch),
-        sight: new Sight(),
-        open: () => Promise.reject(new Error('no model in this test')),
-      }),
+      resolveModel: ({ name }) =>
+        Promise.resolve({
+          name,
+          window: 128_000,
+          key: null,
+          images: new ImageSource(fetch),
+          sight: new Sight(),
+          open: () => Promise.reject(new Error('no model in this test')),
+        }),
       runAgent: (context) => test.agent(context),
       redactor: () => hide,
       mcp: { begin: () => Promise.resolve(null) },

@@ -1,7 +1,8 @@
-import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { connectSecurely, connectTo } from '../../egress/connect.ts';
 import { findDestination, type Egress } from '../../egress/destination.ts';
+import { request } from '../../node-http.ts';
 import { framing } from './headers.ts';
 
 /** One request as it leaves. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Egress } from '../../egress/destination.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
 import { cachedResolve, type Resolve } from '../../egress/resolver.ts';
+import { createServer } from '../../node-http.ts';
 import { Turns } from '../../turns.ts';
 import { forward } from './forward.ts';
 import type { GitFront } from './git-front.ts';

@@ -1,7 +1,8 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { HostNotFound } from '../../egress/destination.ts';
 import { EgressRefused } from '../../egress/policy.ts';
+import { STATUS_CODES } from '../../node-http.ts';
 
 /** Why a program's request was not passed on: 400 it can't be read, 403 it is forbidden, 502 its host can't be reached. */
 export interface Refusal {
