@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Event } from '../../src/events/event.ts';
 import { PATIENCE_MS } from './eventually.ts';
+import { ownPort } from './own-port.ts';
 
 /** The real service in a process of its own, as a user starts it: its own data directory, a free port of loopback. */
 export interface Parley {
@@ -80,11 +81,20 @@ export async function prepareParley(env: Record<string, string> = {}): Promise<P
   const environment = { ...baseEnvironment(), SESSION_API_KEY: TEST_KEY, PARLEY_DATA_DIR: dataDir, ...env };
   let child: ChildProcess | undefined;
   let url = '';
+  let port = 0;
   let output = '';
 
   async function start({ node = [], launcher = [], env: moreEnv = {} }: More = {}): Promise<void> {
-    const port = url === '' ? '0' : new URL(url).port;
-    const [program, ...args] = [...launcher, process.execPath, ...node, MAIN, 'serve', '--port', port];
+    port ||= await ownPort();
+    const [program, ...args] = [
+      ...launcher,
+      process.execPath,
+      ...node,
+      MAIN,
+      'serve',
+      '--port',
+      String(port),
+    ];
     child = spawn(program ?? '', args, {
       env: { ...environment, ...moreEnv },
       stdio: ['ignore', 'pipe', 'pipe'],
