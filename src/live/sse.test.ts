@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { StoredEvent } from '../events/log.ts';
 import { type SseTimes, writeEvents } from './sse.ts';
@@ -44,6 +45,12 @@ async function streaming(times?: SseTimes) {
       subscriptions.publish(1, events);
     },
     forbid: () => (allowed = false),
+    /** Requests written at once on one connection: all that comes back. */
+    speak(requests: string) {
+      const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+      socket.write(requests);
+      return socket;
+    },
     async open(lastEventId?: number, patience = 'short'): Promise<IncomingMessage> {
       const headers = {
         'x-patience': patience,
@@ -146,5 +153,63 @@ test('a client that goes leaves nothing behind', async () => {
   assert.equal(s.subscriptions.watchers(1), 1);
   response.destroy();
   while (s.subscriptions.watchers(1) > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  await s.close();
+});
+
+test('what is said to many is whole for each: several events at once, and letters of several bytes', async () => {
+  const s = await streaming();
+  const clients = await Promise.all([s.open(), s.open(), s.open()]);
+  await Promise.all(clients.map((client) => readUntil(client, ':')));
+  s.commit('é€😀', 'b');
+  s.commit('c'.repeat(5_000));
+  s.commit('end');
+  for (const client of clients) {
+    const read = await readUntil(client, '"end"');
+    assert.deepEqual(ids(read), [0, 1, 2, 3]);
+    assert.match(read, /^data: \{"id":0,"body":"é€😀"\}$/m);
+    client.destroy();
+  }
+  await s.close();
+});
+
+test('HTTP/1.0 gets no chunks', async () => {
+  const s = await streaming();
+  s.commit('é');
+  const client = s.speak('GET / HTTP/1.0\r\n\r\n');
+  let got = '';
+  client.on('data', (read: string) => (got += read));
+  while (!got.includes('"é"')) await once(client, 'data');
+  const [head = '', body = ''] = got.split('\r\n\r\n');
+  assert.doesNotMatch(head, /chunked/i);
+  assert.equal(body, ':\n\nid: 0\ndata: {"id":0,"body":"é"}\n\n');
+  client.destroy();
+  await s.close();
+});
+
+test('a stream that waits behind another on its connection comes after it', async () => {
+  const s = await streaming();
+  const ask = 'GET / HTTP/1.1\r\nHost: a\r\n';
+  const answer = text(s.speak(`${ask}\r\n${ask}Connection: close\r\n\r\n`));
+  while (s.subscriptions.watchers(1) < 2) await new Promise((resolve) => setTimeout(resolve, 2));
+  s.commit('a');
+  s.commit('b');
+  // Nothing that both have to do before they end waits for more than a promise.
+  await new Promise((resolve) => setImmediate(resolve));
+  s.subscriptions.close();
+  const [, first = '', second = ''] = (await answer).split('HTTP/1.1 200 OK');
+  for (const one of [first, second]) assert.deepEqual(ids(one), [0, 1]);
+  await s.close();
+});
+
+test('a client that says it will send no more is let go, also in the middle of what is written', async () => {
+  const s = await streaming();
+  const client = s.speak('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  client.resume();
+  await once(client, 'data');
+  client.end();
+  while (s.subscriptions.watchers(1) > 0) {
+    s.commit('x'.repeat(10_000));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   await s.close();
 });

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+import type { StoredEvent } from '../events/log.ts';
 import type { Item, Subscription } from './subscriptions.ts';
 
 export interface SseTimes {
@@ -27,46 +29,85 @@ export async function writeEvents(
 ): Promise<void> {
   const close = (): void => subscription.close();
   response.on('close', close);
+  response.write(':\n\n');
+  const { out, write } = outputOf(response);
   const comments = setInterval(() => {
-    if (response.writableNeedDrain) return;
+    if (out.writableNeedDrain) return;
     response.write(':\n\n');
     allowed().then((still) => still || close(), close);
   }, times.comment);
   try {
-    response.write(':\n\n');
     for (let items = await subscription.take(); items; items = await subscription.take()) {
-      if (!response.write(items.map(frame).join('')) && !(await drained(response, times.stalled))) break;
+      write(items);
+      if (out.writableNeedDrain && !(await drained(out, times.stalled))) break;
     }
   } finally {
     clearInterval(comments);
     subscription.close();
     response.end();
     // What a stalled client never reads would be held for it: end() alone waits for it to be sent.
-    if (response.writableNeedDrain) response.destroy();
+    if (out.writableNeedDrain) response.destroy();
   }
 }
 
+/** Where a stream's items go once its head was written, and how. */
+interface Output {
+  out: Writable;
+  write: (items: readonly Item[]) => void;
+}
+
+/**
+ * Items go to the socket as chunks (RFC 9112, 7.1) that are made once for all who follow the conversation: to let each
+ * response make its own costs more than all else that a client costs. HTTP/1.0 has no chunks, and a response that
+ * waits behind another on its connection has no socket yet: there the response writes.
+ */
+function outputOf(response: ServerResponse): Output {
+  const { socket, chunkedEncoding } = response;
+  if (!socket || !chunkedEncoding) {
+    return { out: response, write: (items) => void response.write(items.map(textOf).join('')) };
+  }
+  const write = (items: readonly Item[]): void => {
+    socket.cork();
+    for (const item of items) socket.write(chunkOf(item));
+    socket.uncork();
+  };
+  return { out: socket, write };
+}
+
+const chunks = new WeakMap<StoredEvent, Buffer>();
+
+function chunkOf(item: Item): Buffer {
+  if (item.kind === 'status') return chunk(textOf(item));
+  const made = chunks.get(item.event) ?? chunk(textOf(item));
+  chunks.set(item.event, made);
+  return made;
+}
+
+function chunk(text: string): Buffer {
+  return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+}
+
 /** JSON has no line breaks outside of strings, and none inside: one `data:` line holds it. */
-function frame(item: Item): string {
+function textOf(item: Item): string {
   return item.kind === 'event'
     ? `id: ${item.event.id}\ndata: ${item.event.json}\n\n`
     : `event: status\ndata: ${JSON.stringify(item.status)}\n\n`;
 }
 
 /** Whether the connection took what was written, within the time a client has. */
-async function drained(response: ServerResponse, ms: number): Promise<boolean> {
+async function drained(out: Writable, ms: number): Promise<boolean> {
   return await new Promise<boolean>((resolve) => {
     const end = (done: boolean) => (): void => {
       clearTimeout(late);
-      response.off('drain', onDrain);
-      response.off('close', onClose);
+      out.off('drain', onDrain);
+      out.off('close', onClose);
       resolve(done);
     };
     const onDrain = end(true);
     const onClose = end(false);
     const late = setTimeout(onClose, ms);
-    response.once('drain', onDrain);
-    response.once('close', onClose);
-    if (response.destroyed) onClose();
+    out.once('drain', onDrain);
+    out.once('close', onClose);
+    if (out.destroyed) onClose();
   });
 }

@@ -110,7 +110,8 @@ export class Subscription {
   async take(): Promise<Item[] | undefined> {
     while (this.#open) {
       const items: Item[] = this.#statuses.splice(0).map((status) => ({ kind: 'status', status }));
-      for (const event of await this.#takeEvents()) items.push({ kind: 'event', event });
+      const events = this.#behind ? await this.#readOn() : this.#takeWaiting();
+      for (const event of events) items.push({ kind: 'event', event });
       if (items.length > 0) return items;
       if (!this.#open) break;
       if (this.#behind || this.#waiting.length > 0 || this.#statuses.length > 0) continue;
@@ -150,14 +151,15 @@ export class Subscription {
     this.#wakeUp();
   }
 
-  async #takeEvents(): Promise<StoredEvent[]> {
-    if (!this.#behind) {
-      const taken = this.#waiting;
-      this.#waiting = [];
-      this.#waitingBytes = 0;
-      this.#next = (taken.at(-1)?.id ?? this.#next - 1) + 1;
-      return taken;
-    }
+  #takeWaiting(): StoredEvent[] {
+    const taken = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#next = (taken.at(-1)?.id ?? this.#next - 1) + 1;
+    return taken;
+  }
+
+  async #readOn(): Promise<StoredEvent[]> {
     // Caught up once a read brings nothing; what is committed during the read is handed over or sets it again.
     this.#behind = false;
     const read = await this.#read(this.#conversation, {
