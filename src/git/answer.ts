@@ -1,8 +1,13 @@
 /** What came of asking a provider: what one expects to go wrong is a value here, not an exception. */
 export type Answer<T> = { kind: 'ok'; value: T } | ProviderFailure;
 
-/** Why a provider did not do it. `message` is a sentence for people: who, what, what to do; never with a token in it. */
-export type ProviderFailure = { message: string } & (
+/** Why a provider did not do it. */
+export type ProviderFailure = {
+  /** A sentence for people: who, what, what to do; never with a token in it. */
+  message: string;
+  /** What was to be changed may be changed all the same: it was sent, and no answer says what became of it. */
+  mayBeDone?: true;
+} & (
   | { kind: 'no_token' | 'refused' | 'expired' }
   /** The token is valid, but not for this. `needs` is the scope, where the provider names it. */
   | { kind: 'without_scope'; needs: string | null }

@@ -40,6 +40,8 @@ export class Exchange {
   readonly #caller: AbortSignal;
   readonly #deadline: AbortSignal;
   readonly #seconds: number;
+  /** Whether something was sent that changes something. */
+  #wrote = false;
 
   constructor(place: ApiPlace, fetch: typeof globalThis.fetch, signal: AbortSignal, deadlineMs: number) {
     this.place = place;
@@ -54,20 +56,21 @@ export class Exchange {
     const { place } = this;
     const url = addressBelow(place.root, outgoing.url);
     if (url === null) return this.nowhere(subject);
-    const failed = (failure: ProviderFailure) => perhapsDone(failure, outgoing, subject);
+    this.#wrote ||= outgoing.method !== 'GET' && subject.isSearch !== true;
     try {
       const response = await this.#fetch(url, this.#init(outgoing));
       const { status, headers } = response;
       const body = await readBody(response, ANSWER_BYTES);
       const text = this.#withoutToken(body?.toString('utf8') ?? '');
       const failure = statusFailure(place, { status, headers, text }, subject.what);
-      if (failure) return failed(failure);
-      return body === null ? failureOf(place, 'too_large', subject.what) : ok({ status, headers, text });
+      if (failure) return this.#failed(failure);
+      if (body === null) return this.#failed(failureOf(place, 'too_large', subject.what));
+      return ok({ status, headers, text });
     } catch (error) {
       this.#caller.throwIfAborted();
-      if (!this.#deadline.aborted) return failed(connectionFailure(place, url.host, error));
+      if (!this.#deadline.aborted) return this.#failed(connectionFailure(place, url.host, error));
       const message = `${url.host} did not answer within ${this.#seconds} s: try again later.`;
-      return failed({ kind: 'unavailable', message });
+      return this.#failed({ kind: 'unavailable', message });
     }
   }
 
@@ -112,7 +115,13 @@ export class Exchange {
     const where =
       issue && issue.path.length > 0 ? ` (at ${issue.path.map(String).join('.').slice(0, 100)})` : '';
     const message = `${this.place.name} gave an answer of a shape that it does not document${where} when it was asked for ${what}.`;
-    return { kind: 'unexpected', message };
+    return this.#failed({ kind: 'unexpected', message });
+  }
+
+  /** Of these kinds, nobody knows what became of what was sent: whoever writes has to look. */
+  #failed(failure: ProviderFailure): ProviderFailure {
+    const isAnswered = !['unavailable', 'unexpected', 'too_large'].includes(failure.kind);
+    return isAnswered || !this.#wrote ? failure : { ...failure, mayBeDone: true };
   }
 
   #init({ method, body }: Outgoing): RequestInit {
@@ -154,10 +163,4 @@ function addressBelow(root: string, address: string): URL | null {
   const [place = ''] = address.split('?', 1);
   if (!url || !place.startsWith(`${root}/`) || url.origin + url.pathname !== place) return null;
   return STEP.test(place.slice(root.length + 1)) ? null : url;
-}
-
-/** Nobody knows what became of a request that got no answer: whoever writes has to look. */
-function perhapsDone(failure: ProviderFailure, { method }: Outgoing, { isSearch }: Subject): ProviderFailure {
-  if (method === 'GET' || isSearch === true || failure.kind !== 'unavailable') return failure;
-  return { ...failure, message: `${failure.message} It may have been done all the same: look first.` };
 }

@@ -8,6 +8,7 @@ import { github } from './adapters/github.ts';
 import { gitlab } from './adapters/gitlab.ts';
 import { DEADLINE_MS } from './exchange.ts';
 import type { AskableProvider, GitProvider } from './git-provider.ts';
+import { withOwnBranches } from './own-branches.ts';
 import { providerBase } from './provider-address.ts';
 
 const ADAPTERS: Readonly<Record<AskableProvider, (access: ProviderAccess) => GitProvider>> = {
@@ -35,5 +36,5 @@ export function gitProvider(at: {
   const { provider, host, token, fetch, deadlineMs = DEADLINE_MS } = at;
   const base = providerBase(provider, host);
   if (provider === 'enterprise_sso' || base === null) return null;
-  return ADAPTERS[provider]({ base, token, fetch, deadlineMs });
+  return withOwnBranches(ADAPTERS[provider]({ base, token, fetch, deadlineMs }));
 }

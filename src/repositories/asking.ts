@@ -1,5 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import type { ProviderName } from '../contract/providers.ts';
-import type { Answer } from '../git/answer.ts';
+import type { Answer, ProviderFailure } from '../git/answer.ts';
 import type { GitProvider } from '../git/git-provider.ts';
 import type { Account } from './accounts.ts';
 import { type Failure, failureError, failureOf, type Missing } from './failure.ts';
@@ -27,8 +28,9 @@ export async function askAll<T>(
   accounts: readonly Account[],
   ...questions: readonly Question<T>[]
 ): Promise<Found<Told<T>[]>> {
+  const asked = accounts.flatMap((account) => questions.flatMap((question) => askOne(account, question)));
   const answers = await Promise.all(
-    accounts.flatMap((account) => questions.flatMap((question) => askOne(account, question))),
+    asked.map(async ({ provider, answer }) => ({ provider, answer: await answer })),
   );
   const value: Told<T>[] = [];
   const failures: Failure[] = [];
@@ -44,22 +46,25 @@ export async function askAll<T>(
  * Asks all side by side for one thing. The first in the order of the accounts who has it gives it; those after it are
  * not waited for, and their signal is aborted.
  * @param missing what it is that nobody may have; null when all have it
+ * @param patienceMs how long those before it are still waited for once one has given it; when not given, to their end
  * @throws ServiceError when none has it
  */
 export async function askForOne<T>(
   accounts: readonly Account[],
   question: (git: GitProvider, signal: AbortSignal) => Promise<Answer<T>>,
-  { missing, signal }: { missing: Missing | null; signal: AbortSignal },
+  { missing, patienceMs, signal }: { missing: Missing | null; patienceMs?: number; signal: AbortSignal },
 ): Promise<Found<Told<T>>> {
   const found = new AbortController();
   const either = AbortSignal.any([signal, found.signal]);
   const asked = accounts.flatMap((account) => askOne(account, (git) => question(git, either)));
   // Each is looked at in its turn, if at all; until then it may fail unseen.
-  for (const one of asked) one.catch(() => {});
+  for (const { answer } of asked) answer.catch(() => {});
+  const late = tooLate(asked, patienceMs, found.signal);
   const failures: Failure[] = [];
   try {
     for (const one of asked) {
-      const { provider, answer } = await one;
+      const { provider } = one;
+      const answer = await Promise.race([one.answer, late]);
       if (answer.kind === 'ok') {
         // That those before it do not have it is no failure.
         const others = failures.filter(({ code }) => code !== missing);
@@ -73,13 +78,34 @@ export async function askForOne<T>(
   throw failureError(failures);
 }
 
+interface Asked<T> {
+  provider: ProviderName;
+  answer: Promise<Answer<T>>;
+}
+
 /** Nothing of who can't be asked. */
-function askOne<T>(
-  account: Account,
-  question: Question<T>,
-): Promise<{ provider: ProviderName; answer: Answer<T> }>[] {
+function askOne<T>(account: Account, question: Question<T>): Asked<T>[] {
   const { git, provider } = account;
-  return git ? [question(git, account).then((answer) => ({ provider, answer }))] : [];
+  return git ? [{ provider, answer: question(git, account) }] : [];
+}
+
+/** What is said of who has not answered so long after another has. Without such a time it never comes. */
+function tooLate<T>(
+  asked: readonly Asked<T>[],
+  patienceMs: number | undefined,
+  signal: AbortSignal,
+): Promise<ProviderFailure> {
+  const never = new Promise<never>(() => {});
+  if (patienceMs === undefined) return never;
+  const first = Promise.any(
+    asked.map(async ({ answer }) => {
+      if ((await answer).kind !== 'ok') throw new Error('it has none');
+    }),
+  );
+  const message = `it had not answered ${patienceMs / 1000} s after another provider: try again later`;
+  return first
+    .then(() => setTimeout(patienceMs, { kind: 'unavailable', message } as const, { signal }))
+    .catch(() => never);
 }
 
 function firstOfItsKind({ provider, code }: Failure, index: number, all: readonly Failure[]): boolean {

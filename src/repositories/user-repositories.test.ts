@@ -26,6 +26,31 @@ describe('who one is', () => {
     ]);
   });
 
+  it('is told though a provider before the one that says so hangs, which is named and told to stop', async () => {
+    const stopped = Promise.withResolvers<void>();
+    const { service } = serviceOf({
+      github: {
+        whoAmI: (signal) => {
+          signal.addEventListener('abort', () => stopped.resolve());
+          return new Promise(() => {});
+        },
+      },
+      gitlab: { whoAmI: failed('unavailable') },
+      forgejo: { whoAmI: user('ann-forge') },
+    });
+    const { value, failures } = await service.whoAmI(ann, never);
+    assert.equal(value.login, 'ann-forge');
+    assert.deepEqual(
+      failures.map(({ provider, code }) => [provider, code]),
+      [
+        ['github', 'provider_unavailable'],
+        ['gitlab', 'provider_unavailable'],
+      ],
+    );
+    assert.match(failures[0]?.detail ?? '', /^It had not answered 1 s after another provider/);
+    await stopped.promise;
+  });
+
   it('is unknown without a token, and with one that is for git alone: the error says what to do', async () => {
     for (const stage of [serviceOf({}), serviceOf({}, tokenOf('enterprise_sso'))]) {
       const error = await errorOf(stage.service.whoAmI(ann, never));

@@ -18,6 +18,8 @@ import { branchOf, userOf } from './view.ts';
 /** How long a list of repositories is kept, and how many characters all of them hold: a repository has about 300. */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 16 * 1024 * 1024;
+/** For who else the user may be, once one provider has said it. */
+const PATIENCE_MS = 1_000;
 /** Requests of one user that are answered at once: answers of a provider may be megabytes. */
 const MOST_AT_ONCE = 10;
 
@@ -46,10 +48,14 @@ export class UserRepositories {
     this.#kept = new KeptLists({ keptMs: KEPT_MS, most: MOST_KEPT, ...(now && { now }) });
   }
 
-  /** Who the user is at the first provider that says so. */
+  /** Who the user is at the first provider that says so; one that hangs does not hold the others up. */
   async whoAmI(by: Principal, signal: AbortSignal): Promise<Found<GitUser>> {
     const { value, failures } = await this.#ask(by, undefined, (accounts) =>
-      askForOne(accounts, (git, until) => git.whoAmI(until), { missing: null, signal }),
+      askForOne(accounts, (git, until) => git.whoAmI(until), {
+        missing: null,
+        patienceMs: PATIENCE_MS,
+        signal,
+      }),
     );
     return { value: userOf(value.value), failures };
   }

@@ -214,6 +214,21 @@ export const answerFacts: Readonly<Record<string, Fact>> = {
     assert.match(again.message, /exists|already/i);
   },
 
+  'opens no pull request from a fork: a branch of another owner is none': async (under) => {
+    const name = under.name('acme/app');
+    const request = { title: 'T', body: 'B', head: 'fix/crash', base: 'main', isDraft: false };
+    for (const given of [
+      { head: 'mallory:fix/crash' },
+      { head: 'acme:fix/crash' },
+      { base: 'mallory:main' },
+    ]) {
+      const answer = await under.ask().openPullRequest(name, { ...request, ...given }, never);
+      assert.ok(answer.kind === 'rejected');
+      assert.match(answer.message, /is no branch of .*name one of its own/);
+    }
+    assert.deepEqual(under.server.asked, []);
+  },
+
   'says which scope a token lacks': async (under) => {
     const answer = await under
       .ask(TOKENS.readOnly)

@@ -166,9 +166,8 @@ class Asked {
       tell('done', number, url);
       return this.#told([`Done: ${about.mark}${number}${url === null ? '' : ` ${url}`}`]);
     }
-    const answered = !['unavailable', 'unexpected', 'too_large'].includes(answer.kind);
-    tell(answered ? 'refused' : 'unknown');
-    return wrong(answered ? answer.message : `${answer.message} ${UNKNOWN}`);
+    tell(answer.mayBeDone ? 'unknown' : 'refused');
+    return wrong(answer.mayBeDone ? `${answer.message} ${UNKNOWN}` : answer.message);
   }
 
   #told(parts: readonly string[]): Result {

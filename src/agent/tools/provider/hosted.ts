@@ -20,6 +20,6 @@ export interface ProviderWrite {
   number: number | null;
   /** Where it can be seen. */
   url: string | null;
-  /** `unknown`: it was asked, and no answer came. */
+  /** `refused`: nothing was changed. `unknown`: it was sent, and no answer says what became of it. */
   outcome: 'done' | 'refused' | 'unknown';
 }

@@ -166,6 +166,13 @@ for (const [provider, start, words] of [
       );
     });
 
+    it('open no request from a fork', async () => {
+      const input = { title: 'T', source_branch: 'mallory:main', target_branch: 'main' };
+      const refused = await call(`create_${request}`, input);
+      assert.match(refused.content, /mallory:main is no branch of acme\/app/);
+      assert.deepEqual([posts(), workshop.writes[0]?.outcome], [[], 'refused']);
+    });
+
     it('tell of what was stopped while it was asked as of something that may have been done', async () => {
       const stop = new AbortController();
       workshop.signal = stop.signal;
