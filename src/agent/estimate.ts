@@ -1,5 +1,6 @@
 import { agentMessage } from '../events/build.ts';
 import { isAction, type NewEvent, type Solvability } from '../events/event.ts';
+import { userText } from '../model/message.ts';
 import type { ModelContext } from './context.ts';
 import { ESTIMATE_PROMPT, inLanguage } from './prompts/estimate.ts';
 import type { RunLog } from './run-log.ts';
@@ -42,9 +43,9 @@ export class Estimator {
     const { model, signal, language } = this.#context;
     const content = cutMiddle(await this.#read(issue), MOST_SHOWN);
     const system = `${ESTIMATE_PROMPT}${inLanguage(language)}`;
-    const messages = [{ role: 'user' as const, content: `<issue>\n${content}\n</issue>` }];
+    const messages = [userText(`<issue>\n${content}\n</issue>`)];
     const asked = await this.#spending.ask(
-      { model, system, messages, tools: {}, signal, deadlines: DEADLINES },
+      { model, system, messages, tools: [], signal, deadlines: DEADLINES },
       { tokens: tokensOfText(system + content), longest: LONGEST },
     );
     if (!asked.ok || asked.step.text.trim() === '') return;

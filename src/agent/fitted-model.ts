@@ -1,5 +1,6 @@
 import type { ModelStep } from '../model/answer.ts';
 import { deadlinesOf } from '../model/deadline.ts';
+import type { ModelTool } from '../model/message.ts';
 import type { Retries } from '../model/retries.ts';
 import { condense } from './condense.ts';
 import type { Condenser } from './condensers/condenser.ts';
@@ -10,7 +11,7 @@ import type { Failure } from './failure.ts';
 import type { RunLog } from './run-log.ts';
 import type { Spending } from './spending.ts';
 import { tokensOfText } from './tokens.ts';
-import { toolSet, toolsShown } from './tools/toolbox.ts';
+import { toolsOffered, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
 import { messagesShown, tokensShown } from './view.ts';
 import { historyLimit, LEAST } from './window.ts';
@@ -23,7 +24,7 @@ const LONGEST_ANSWER = 16_000;
 /** The model, asked with a history that fits its window: what is too much of it is condensed first. */
 export class FittedModel {
   readonly #context: ModelContext;
-  readonly #tools: readonly Tool[];
+  readonly #tools: readonly ModelTool[];
   readonly #toolTokens: number;
   readonly #spending: Spending;
   readonly #condenser: Condenser;
@@ -32,7 +33,7 @@ export class FittedModel {
 
   constructor(context: ModelContext, tools: readonly Tool[], spending: Spending) {
     this.#context = context;
-    this.#tools = tools;
+    this.#tools = toolsOffered(tools);
     this.#toolTokens = tokensOfText(JSON.stringify(toolsShown(tools)));
     this.#spending = spending;
     const { model, condenser = false } = context;
@@ -47,7 +48,6 @@ export class FittedModel {
     // As the log has it: cleaned of secrets that the user's own instructions may name.
     const system = history.system ?? '';
     const always = tokensOfText(system) + this.#toolTokens;
-    const tools = await toolSet(this.#tools);
     for (let halvings = 0; ; halvings += 1) {
       const limit = Math.min(historyLimit(model.window, always), this.#refused);
       const failure = await condense(log, limit, {
@@ -58,7 +58,14 @@ export class FittedModel {
       if (failure) return { ok: false, failure };
       const shown = tokensShown(history, limit);
       const asked = await this.#spending.ask(
-        { model, system, messages: messagesShown(history, limit), tools, signal, ...this.#deadlines },
+        {
+          model,
+          system,
+          messages: messagesShown(history, limit),
+          tools: this.#tools,
+          signal,
+          ...this.#deadlines,
+        },
         { tokens: always + shown, longest: LONGEST_ANSWER },
         this.#retries,
       );

@@ -1,4 +1,4 @@
-import type { ModelMessage, ProviderMetadata } from 'ai';
+import type { SharedV4ProviderMetadata as ProviderMetadata } from '@ai-sdk/provider';
 
 import {
   type AgentState,
@@ -11,6 +11,7 @@ import {
   type LlmMetrics,
   type ToolCallMetadata,
 } from '../events/event.ts';
+import { type Message, userText } from '../model/message.ts';
 import { awaits } from '../security/confirmation.ts';
 import { isWarning } from './stuck.ts';
 import {
@@ -252,20 +253,20 @@ export class History {
 }
 
 /** The messages that stand for one unit in a request to the model. */
-export function messagesOf(unit: Unit, note: string | null = null): ModelMessage[] {
+export function messagesOf(unit: Unit, note: string | null = null): Message[] {
   switch (unit.kind) {
     case 'user':
       return [userTold(unit.messages, [unit.context, note])];
     case 'said':
-      return [{ role: 'assistant', content: unit.text }];
+      return [{ role: 'assistant', content: [{ type: 'text', text: unit.text }] }];
     case 'told':
-      return [{ role: 'user', content: unit.text }];
+      return [userText(unit.text)];
     default:
       return stepTold(unit);
   }
 }
 
-function stepTold({ text, calls }: Step): ModelMessage[] {
+function stepTold({ text, calls }: Step): Message[] {
   const spoken = text === '' ? [] : [{ type: 'text' as const, text }];
   return [
     {
@@ -298,7 +299,7 @@ function stepTold({ text, calls }: Step): ModelMessage[] {
 }
 
 /** After the results: few providers take an image within one. */
-function imagesTold({ name, result }: Call): ModelMessage[] {
+function imagesTold({ name, result }: Call): Message[] {
   const images = (result?.images ?? []).flatMap(imageOf);
   if (images.length === 0) return [];
   const said = { type: 'text' as const, text: `What ${name} gave to look at:` };

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
 import { type Scripted } from '../../test/support/agent/fake-model.ts';
 import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
+import { userText } from '../model/message.ts';
 import { priceOf } from '../model/price.ts';
 import { Spending } from './spending.ts';
 
@@ -32,8 +33,8 @@ function purse(script: readonly Scripted[], more: { maxBudget: number; stage?: S
       {
         model: context.model,
         system: 'You help.',
-        messages: [{ role: 'user', content: 'Hi' }],
-        tools: {},
+        messages: [userText('Hi')],
+        tools: [],
         signal: context.signal,
       },
       { tokens, longest },

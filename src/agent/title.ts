@@ -1,6 +1,5 @@
-import type { ModelMessage } from 'ai';
-
 import type { ModelStep } from '../model/answer.ts';
+import { type Message, userText } from '../model/message.ts';
 import type { ModelContext } from './context.ts';
 import type { History } from './history.ts';
 import { titleOf } from './opening.ts';
@@ -48,19 +47,18 @@ export class Titler {
     const { model, signal } = this.#context;
     const message = asked(words, answer);
     const size = { tokens: tokensOfText(TITLE_PROMPT + JSON.stringify(message)), longest: LONGEST_TITLE };
-    const request = { model, system: TITLE_PROMPT, messages: [message], tools: {}, signal };
+    const request = { model, system: TITLE_PROMPT, messages: [message], tools: [], signal };
     const outcome = await this.#spending.ask({ ...request, deadlines: TITLE_DEADLINES }, size);
     return outcome.ok ? titleIn(outcome.step.text) : null;
   }
 }
 
-function asked(words: string, { text, calls }: ModelStep): ModelMessage {
+function asked(words: string, { text, calls }: ModelStep): Message {
   const did = calls.map(({ name }) => name).join(', ');
   const began = [text, did === '' ? '' : `(calls ${did})`].filter((part) => part !== '').join('\n');
-  return {
-    role: 'user',
-    content: `<user>\n${words.slice(0, MAX_SHOWN)}\n</user>\n<engineer>\n${began.slice(0, MAX_SHOWN)}\n</engineer>`,
-  };
+  return userText(
+    `<user>\n${words.slice(0, MAX_SHOWN)}\n</user>\n<engineer>\n${began.slice(0, MAX_SHOWN)}\n</engineer>`,
+  );
 }
 
 /** Models put their titles into quotation marks, headings and sentences. */

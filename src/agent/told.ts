@@ -1,5 +1,4 @@
-import type { UserModelMessage } from 'ai';
-
+import { type UserMessage, type UserPart, userText } from '../model/message.ts';
 import { mcpTold } from './mcp-told.ts';
 import { type Event, isObservation, type ObservationExtras } from '../events/event.ts';
 import { enclosed } from './prompts/enclosed.ts';
@@ -62,11 +61,11 @@ function contextTold({ repo_name, repo_branch, date, working_dir }: ObservationE
 export function userTold(
   messages: readonly UserMessageEvent[],
   before: readonly (string | null)[],
-): UserModelMessage {
+): UserMessage {
   const texts = [...before.filter((text) => text !== null), ...messages.flatMap(textsOf)];
   const images = messages.flatMap(({ args }) => args.image_urls ?? []).flatMap(imageOf);
   const text = texts.join('\n\n');
-  if (images.length === 0) return { role: 'user', content: text };
+  if (images.length === 0) return userText(text);
   return { role: 'user', content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...images] };
 }
 
@@ -78,13 +77,11 @@ function textsOf({ args }: UserMessageEvent): string[] {
 }
 
 /** An address that is none would fail the whole request, again and again. */
-export function imageOf(url: string) {
+export function imageOf(url: string): UserPart[] {
   if (!URL.canParse(url)) return [];
-  return [{ type: 'file' as const, data: new URL(url), mediaType: mediaTypeOf(url) }];
-}
-
-function mediaTypeOf(url: string): string {
-  return /^data:(image\/[a-z0-9.+-]+)[;,]/i.exec(url)?.[1] ?? 'image';
+  const [, mediaType = 'image', data] = /^data:(image\/[a-z0-9.+-]+)?[^,]*,(.*)$/is.exec(url) ?? [];
+  if (data !== undefined) return [{ type: 'file', data: { type: 'data', data }, mediaType }];
+  return [{ type: 'file', data: { type: 'url', url: new URL(url) }, mediaType }];
 }
 
 /** What was estimated before the agent began. It is no step of its own, which would be the last word in a request. */

@@ -1,5 +1,4 @@
-import type { ModelMessage } from 'ai';
-
+import { type Message, userText } from '../model/message.ts';
 import { type History, messagesOf, type Unit } from './history.ts';
 import { enclosed } from './prompts/enclosed.ts';
 import { tokensOfText } from './tokens.ts';
@@ -21,14 +20,14 @@ export function shownTokens(unit: Unit, n: number, limit: number): number {
 }
 
 /** The messages of a request. What is larger than its part of the limit is cut; nothing is left out. */
-export function messagesShown(history: History, limit: number): ModelMessage[] {
+export function messagesShown(history: History, limit: number): Message[] {
   const note = noteOf(history);
   const messages = history.units.flatMap((unit, n) =>
     messagesOf(cutUnit(unit, mostOf(n, limit)), n === 0 && unit.kind === 'user' ? note : null),
   );
   const first = history.units[0];
   if (note === null || first?.kind === 'user') return messages;
-  return [{ role: 'user', content: note }, ...messages];
+  return [userText(note), ...messages];
 }
 
 function mostOf(n: number, limit: number): number {

@@ -1,4 +1,4 @@
-import type { ProviderMetadata } from 'ai';
+import type { SharedV4ProviderMetadata } from '@ai-sdk/provider';
 import type { ModelFailure } from './failure.ts';
 
 export interface ModelUsage {
@@ -13,7 +13,7 @@ export interface ModelUsage {
  * A call the model wants made. Ids differ within a step. `metadata` is opaque: some providers (Gemini) refuse the
  * next request when it does not come back as `providerOptions` of the call's part.
  */
-export type ModelCall = { id: string; name: string; metadata?: ProviderMetadata } & (
+export type ModelCall = { id: string; name: string; metadata?: SharedV4ProviderMetadata } & (
   | { valid: true; input: unknown }
   | { valid: false; raw: string; problem: string }
 );

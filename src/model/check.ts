@@ -1,5 +1,6 @@
 import { deadlinesOf } from './deadline.ts';
 import type { ModelFailureKind } from './failure.ts';
+import { userText } from './message.ts';
 import { type ModelSettings, resolveModel } from './resolve.ts';
 import { modelStep } from './step.ts';
 
@@ -38,8 +39,8 @@ export async function checkModel(
   const outcome = await modelStep({
     model: resolveModel(settings, fetch),
     system: 'Answer with one word.',
-    messages: [{ role: 'user', content: 'Hello' }],
-    tools: {},
+    messages: [userText('Hello')],
+    tools: [],
     signal,
     deadlines: deadlinesOf(totalMs),
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ImageError, ImageSource } from './images.ts';
+import type { Message } from './message.ts';
 
 const MIB = 1024 * 1024;
 
@@ -17,16 +18,21 @@ describe('images by address', () => {
     });
   };
   const { signal } = new AbortController();
-  const wanted = (...paths: string[]) =>
-    paths.map((path) => ({ url: new URL(`https://pictures.example/${path}`), isUrlSupportedByModel: false }));
+  const showing = (...paths: string[]): Message[] =>
+    paths.map((path) => {
+      const url = new URL(`https://pictures.example/${path}`);
+      return { role: 'user', content: [{ type: 'file', data: { type: 'url', url }, mediaType: 'image' }] };
+    });
 
   it('are fetched once in a run, but for those that the provider fetches itself', async () => {
     const source = new ImageSource(fetch);
-    const [own = assert.fail(), other = assert.fail()] = wanted('1', '2');
+    const messages = showing('1', '2');
     for (let n = 0; n < 2; n += 1) {
-      const [none, image] = await source.download(signal)([{ ...own, isUrlSupportedByModel: true }, other]);
-      assert.equal(none, null);
-      assert.deepEqual([image?.data.byteLength, image?.mediaType], [2 * MIB, 'image/png']);
+      const [own, other] = await source.fetched(messages, { 'image/*': [/\/1$/] }, signal);
+      assert.deepEqual(own, messages[0]);
+      const [image] = other?.role === 'user' ? other.content : [];
+      assert.ok(image?.type === 'file' && image.data.type === 'data');
+      assert.deepEqual([image.data.data.length, image.mediaType], [2 * MIB, 'image/png']);
     }
     assert.deepEqual(asked, ['/2']);
   });
@@ -35,9 +41,9 @@ describe('images by address', () => {
     const source = new ImageSource(fetch);
     const refused = (says: RegExp, path: string) => (error: unknown) =>
       error instanceof ImageError && says.test(error.message) && error.url.pathname === path;
-    await assert.rejects(source.download(signal)(wanted('11')), refused(/larger than 10 MiB/, '/11'));
-    const many = wanted('9', '9b', '9c', '9d', '9e', '9f');
-    await assert.rejects(source.download(signal)(many), refused(/together .* 50 MiB/, '/9f'));
-    await assert.rejects(source.download(signal)(wanted('x')), refused(/could not be fetched/, '/x'));
+    await assert.rejects(source.fetched(showing('11'), {}, signal), refused(/larger than 10 MiB/, '/11'));
+    const many = showing('9', '9b', '9c', '9d', '9e', '9f');
+    await assert.rejects(source.fetched(many, {}, signal), refused(/together .* 50 MiB/, '/9f'));
+    await assert.rejects(source.fetched(showing('x'), {}, signal), refused(/could not be fetched/, '/x'));
   });
 });

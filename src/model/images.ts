@@ -1,12 +1,15 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { readBody } from '../egress/read-body.ts';
 import { EgressRefused } from '../egress/policy.ts';
+import type { Message, UserPart } from './message.ts';
+import { showsImages } from './sight.ts';
 
 interface Image {
   data: Uint8Array;
   mediaType: string | undefined;
 }
 
-type Download = (wanted: { url: URL; isUrlSupportedByModel: boolean }[]) => Promise<(Image | null)[]>;
+type SupportedUrls = Awaited<LanguageModelV4['supportedUrls']>;
 
 const MIB = 1024 * 1024;
 const MAX_IMAGE_BYTES = 10 * MIB;
@@ -27,22 +30,51 @@ export class ImageSource {
     this.#fetch = fetch;
   }
 
-  /** As the SDK wants it. One after the other, so that those of one request take no more memory than is told. */
-  download(signal: AbortSignal): Download {
-    return async (wanted) => {
-      const images: (Image | null)[] = [];
-      let bytes = 0;
-      for (const { url, isUrlSupportedByModel } of wanted) {
-        const image = isUrlSupportedByModel ? null : await this.#image(url, signal);
-        bytes += image?.data.byteLength ?? 0;
-        if (bytes > MOST_BYTES) {
-          const reason = `The image at ${url.host} is one too many: together they are larger than ${MOST_BYTES / MIB} MiB.`;
-          throw new ImageError(url, reason);
-        }
-        images.push(image);
+  /**
+   * The messages with the images themselves where the provider does not fetch them. One after the other, so that those
+   * of one request take no more memory than is told.
+   * @throws ImageError, the signal's reason
+   */
+  async fetched(
+    messages: readonly Message[],
+    supportedUrls: SupportedUrls,
+    signal: AbortSignal,
+  ): Promise<readonly Message[]> {
+    if (!showsImages(messages)) return messages;
+    const { detectMediaType, isUrlSupported } = await import('@ai-sdk/provider-utils');
+    let bytes = 0;
+    const withImage = async (part: UserPart): Promise<UserPart> => {
+      if (part.type === 'text') return part;
+      const { mediaType, data: source } = part;
+      if (source.type === 'data') return { ...part, mediaType: detected(source.data) ?? mediaType };
+      if (source.type !== 'url') return part;
+      const { url } = source;
+      if (isUrlSupported({ url: url.href, mediaType, supportedUrls })) return part;
+      const image = await this.#image(url, signal);
+      bytes += image.data.byteLength;
+      if (bytes > MOST_BYTES) {
+        const reason = `The image at ${url.host} is one too many: together they are larger than ${MOST_BYTES / MIB} MiB.`;
+        throw new ImageError(url, reason);
       }
-      return images;
+      return {
+        ...part,
+        data: { type: 'data', data: image.data },
+        mediaType: detected(image.data) ?? image.mediaType ?? mediaType,
+      };
     };
+    // What it is counts, not what is said of it: providers refuse one that is called another.
+    const detected = (data: Uint8Array | string) => detectMediaType({ data, topLevelType: 'image' });
+    const filled: Message[] = [];
+    for (const message of messages) {
+      if (message.role !== 'user') {
+        filled.push(message);
+        continue;
+      }
+      const content: UserPart[] = [];
+      for (const part of message.content) content.push(await withImage(part));
+      filled.push({ ...message, content });
+    }
+    return filled;
   }
 
   async #image(url: URL, signal: AbortSignal): Promise<Image> {

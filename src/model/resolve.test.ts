@@ -5,6 +5,7 @@ import { say, status } from '../../test/support/model-answers.ts';
 import { startModelServer } from '../../test/support/model-server.ts';
 import { ServiceError } from '../errors.ts';
 import { Secret } from '../secrets/secret.ts';
+import { userText } from './message.ts';
 import { resolveModel } from './resolve.ts';
 import { modelStep } from './step.ts';
 
@@ -19,8 +20,8 @@ async function requestOf(name: string, baseUrl: string | null, apiKey: Secret | 
   await modelStep({
     model: resolveModel({ name, baseUrl, apiKey }, noting),
     system: 'You help.',
-    messages: [{ role: 'user', content: 'Hi' }],
-    tools: {},
+    messages: [userText('Hi')],
+    tools: [],
     signal: new AbortController().signal,
   });
   const [request, ...more] = sent;
@@ -111,8 +112,8 @@ test('a server that refuses to be asked for usage is not asked again', async () 
     await modelStep({
       model,
       system: 'You help.',
-      messages: [{ role: 'user', content: 'Hi' }],
-      tools: {},
+      messages: [userText('Hi')],
+      tools: [],
       signal: new AbortController().signal,
     });
   const first = await ask();

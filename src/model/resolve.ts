@@ -1,4 +1,4 @@
-import type { LanguageModel } from 'ai';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 import { ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
@@ -33,7 +33,7 @@ export function resolveModel(
   const { name, apiKey } = settings;
   const route = routeOf(name, settings.baseUrl);
   if (!route) throw new ServiceError('invalid_request', whatToSet(name));
-  let model: Promise<LanguageModel> | undefined;
+  let model: Promise<LanguageModelV4> | undefined;
   return {
     name,
     window: contextWindow(name) ?? unknownWindow,
@@ -59,7 +59,7 @@ async function client(
   { protocol, baseUrl: baseURL, model }: ModelRoute,
   key: Secret | null,
   fetch: typeof globalThis.fetch,
-): Promise<LanguageModel> {
+): Promise<LanguageModelV4> {
   const apiKey = key?.unwrap() ?? '';
   switch (protocol) {
     case 'openai': {

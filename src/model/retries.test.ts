@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { cut, say, status, type Answer } from '../../test/support/model-answers.ts';
 import { startModelServer } from '../../test/support/model-server.ts';
+import { userText } from './message.ts';
 import { resolveModel } from './resolve.ts';
 import { withRetries } from './retries.ts';
 import { modelStep } from './step.ts';
@@ -16,8 +17,8 @@ async function run(answers: Answer[], signal = new AbortController().signal, sle
       modelStep({
         model: resolveModel({ name: 'scripted', baseUrl: server.baseUrl, apiKey: null }, fetch),
         system: 'You help.',
-        messages: [{ role: 'user', content: 'Hi' }],
-        tools: {},
+        messages: [userText('Hi')],
+        tools: [],
         signal,
       }),
     signal,

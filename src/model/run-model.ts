@@ -1,4 +1,4 @@
-import type { LanguageModel } from 'ai';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 import type { ImageSource } from './images.ts';
 import type { Sight } from './sight.ts';
@@ -11,7 +11,7 @@ export interface RunModel {
   /** How many tokens it reads and writes in one call. */
   readonly window: number;
   /** Loads the provider's code when it is first needed: the service starts without any. */
-  open(): Promise<LanguageModel>;
+  open(): Promise<LanguageModelV4>;
   /** To keep it out of what is said about failures. */
   readonly key: Secret | null;
   /** For images by URL, which some providers do not fetch themselves. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ModelMessage } from 'ai';
 import { failureOf } from './failure.ts';
+import { type Message, userText } from './message.ts';
 import { showsImages, Sight } from './sight.ts';
 
 const refusal = (statusCode: number, message: string, images = true) =>
@@ -36,14 +36,18 @@ test('servers say in many ways that their model takes no images', () => {
   }
 });
 
-const image = (url: string) => ({ type: 'file' as const, data: new URL(url), mediaType: 'image' });
-const MESSAGES: ModelMessage[] = [
+const image = (url: string) => ({
+  type: 'file' as const,
+  data: { type: 'url' as const, url: new URL(url) },
+  mediaType: 'image',
+});
+const MESSAGES: Message[] = [
   {
     role: 'user',
     content: [{ type: 'text', text: 'Two:' }, image('https://a.example/1'), image('https://a.example/2')],
   },
-  { role: 'assistant', content: 'Yes.' },
-  { role: 'user', content: 'Thanks.' },
+  { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }] },
+  userText('Thanks.'),
 ];
 
 test('a text stands in the place of what is not seen, and nothing else changes', () => {
@@ -61,8 +65,8 @@ test('a text stands in the place of what is not seen, and nothing else changes',
   assert.ok(sight.learn({ url: null, reason: 'blind' }));
   assert.ok(!showsImages(sight.shown(MESSAGES)));
   assert.equal(
-    typeof sight.shown(MESSAGES)[0]?.content,
-    'string',
+    sight.shown(MESSAGES)[0]?.content.length,
+    1,
     'one text: who takes no images may take no parts',
   );
   assert.deepEqual(sight.notices, ['gone', 'blind']);

@@ -1,4 +1,4 @@
-import type { FilePart, ImagePart, ModelMessage, TextPart, UserModelMessage } from 'ai';
+import { type Message, type UserMessage, type UserPart, userText } from './message.ts';
 
 /** Which images of a request could not be given to the model. */
 export interface UnseenImages {
@@ -21,7 +21,8 @@ export class Sight {
   readonly notices: string[] = [];
 
   /** The messages with a text in the place of what is not seen. */
-  shown(messages: readonly ModelMessage[]): ModelMessage[] {
+  shown(messages: readonly Message[]): readonly Message[] {
+    if (!this.#blind && this.#unseen.size === 0) return messages;
     return messages.map((message) =>
       message.role === 'user' && this.#hides(message) ? this.#without(message) : message,
     );
@@ -36,37 +37,36 @@ export class Sight {
     return true;
   }
 
-  #hides({ content }: UserModelMessage): boolean {
-    return typeof content !== 'string' && content.some((part) => this.#isUnseen(part));
+  #hides({ content }: UserMessage): boolean {
+    return content.some((part) => this.#isUnseen(part));
   }
 
-  #without(message: UserModelMessage): UserModelMessage {
-    if (typeof message.content === 'string') return message;
+  #without(message: UserMessage): UserMessage {
     const content = message.content.map((part) =>
       this.#isUnseen(part) ? { type: 'text' as const, text: INSTEAD } : part,
     );
     const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
     // Who takes no images may take no parts either.
-    return { ...message, content: texts.length === content.length ? texts.join('\n\n') : content };
+    return texts.length === content.length
+      ? { ...message, ...userText(texts.join('\n\n')) }
+      : { ...message, content };
   }
 
-  #isUnseen(part: TextPart | ImagePart | FilePart): boolean {
+  #isUnseen(part: UserPart): boolean {
     const url = imageOf(part);
     return url !== null && (this.#blind || this.#unseen.has(url));
   }
 }
 
 /** Whether a request shows an image. */
-export function showsImages(messages: readonly ModelMessage[]): boolean {
+export function showsImages(messages: readonly Message[]): boolean {
   return messages.some(
-    ({ role, content }) =>
-      role === 'user' && typeof content !== 'string' && content.some((part) => imageOf(part) !== null),
+    ({ role, content }) => role === 'user' && content.some((part) => imageOf(part) !== null),
   );
 }
 
 /** The address of an image; "" for one without. Null for what is none. */
-function imageOf(part: TextPart | ImagePart | FilePart): string | null {
+function imageOf(part: UserPart): string | null {
   if (part.type === 'text') return null;
-  const source: unknown = part.type === 'image' ? part.image : part.data;
-  return source instanceof URL ? source.href : '';
+  return part.data.type === 'url' ? part.data.url.href : '';
 }

@@ -1,10 +1,12 @@
-import type { StreamTextResult, ToolSet } from 'ai';
+import { randomUUID } from 'node:crypto';
+import type {
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart as StreamPart,
+  LanguageModelV4ToolCall,
+} from '@ai-sdk/provider';
 
 import { failure } from './failure.ts';
 import type { ModelCall, ModelOutcome, ModelUsage } from './answer.ts';
-
-export type Stream = StreamTextResult<ToolSet, Record<string, unknown>, never>['stream'];
-type StreamPart = Stream extends AsyncIterable<infer Part> ? Part : never;
 
 const NOTHING: ModelUsage = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
@@ -15,9 +17,11 @@ export class StepReader {
   begun = false;
   readonly #onPiece: ((delta: string) => void) | undefined;
   readonly #calls: ModelCall[] = [];
-  #id = '';
+  /** The provider's, when it says one. */
+  #id: string = randomUUID();
   #text = '';
-  #finish = 'unknown';
+  /** Interrupted, until the provider says how the answer ended. */
+  #finish: LanguageModelV4FinishReason['unified'] = 'interrupted';
   #usage: ModelUsage = NOTHING;
 
   constructor(onPiece: ((delta: string) => void) | undefined) {
@@ -31,12 +35,10 @@ export class StepReader {
   read(part: StreamPart): void {
     switch (part.type) {
       case 'text-delta':
-        this.#text += part.text;
-        this.#took(part.text);
+        this.#text += part.delta;
+        this.#took(part.delta);
         break;
       case 'reasoning-delta':
-        this.#took(part.text);
-        break;
       case 'tool-input-delta':
         this.#took(part.delta);
         break;
@@ -45,17 +47,19 @@ export class StepReader {
         break;
       case 'tool-call':
         this.begun = true;
-        this.#calls.push(this.#call(part));
+        this.#calls.push(callOf(part));
         break;
-      case 'finish-step': {
-        const { inputTokens = 0, outputTokens = 0, inputTokenDetails } = part.usage;
-        this.#id = part.response.id;
-        this.#finish = part.finishReason;
+      case 'response-metadata':
+        this.#id = part.id ?? this.#id;
+        break;
+      case 'finish': {
+        const { inputTokens, outputTokens } = part.usage;
+        this.#finish = part.finishReason.unified;
         this.#usage = {
-          promptTokens: inputTokens,
-          completionTokens: outputTokens,
-          cacheReadTokens: inputTokenDetails.cacheReadTokens ?? 0,
-          cacheWriteTokens: inputTokenDetails.cacheWriteTokens ?? 0,
+          promptTokens: inputTokens.total ?? 0,
+          completionTokens: outputTokens.total ?? 0,
+          cacheReadTokens: inputTokens.cacheRead ?? 0,
+          cacheWriteTokens: inputTokens.cacheWrite ?? 0,
         };
         break;
       }
@@ -68,7 +72,7 @@ export class StepReader {
 
   /** @param waited whether it was given up while it may have been at work */
   used(waited: boolean): { used?: ModelUsage } {
-    if (this.#finish !== 'unknown') return { used: this.#usage };
+    if (this.#finish !== 'interrupted') return { used: this.#usage };
     return this.begun || waited ? { used: NOTHING } : {};
   }
 
@@ -81,7 +85,7 @@ export class StepReader {
         ...used,
       };
     }
-    if (this.#finish === 'error' || this.#finish === 'unknown') {
+    if (this.#finish === 'error' || this.#finish === 'interrupted') {
       return {
         ok: false,
         failure: failure('interrupted', "The model's answer ended before it was whole."),
@@ -100,13 +104,18 @@ export class StepReader {
     this.begun = true;
     this.#onPiece?.(piece);
   }
+}
 
-  #call(part: Extract<StreamPart, { type: 'tool-call' }>): ModelCall {
-    const metadata = part.providerMetadata === undefined ? {} : { metadata: part.providerMetadata };
-    const call = { id: part.toolCallId, name: part.toolName, ...metadata };
-    if (!('invalid' in part) || part.invalid !== true) return { ...call, valid: true, input: part.input };
-    const raw = typeof part.input === 'string' ? part.input : JSON.stringify(part.input);
-    return { ...call, valid: false, raw, problem: problemOf(part.error) };
+function callOf({ toolCallId: id, toolName: name, input: raw, providerMetadata }: LanguageModelV4ToolCall) {
+  const call = { id, name, ...(providerMetadata && { metadata: providerMetadata }) };
+  const wrong = (problem: string): ModelCall => ({ ...call, valid: false, raw, problem });
+  try {
+    // A call of a tool without parameters comes without arguments from some.
+    const input: unknown = raw.trim() === '' ? {} : JSON.parse(raw);
+    const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+    return isObject ? { ...call, valid: true as const, input } : wrong('The arguments are no JSON object.');
+  } catch (error) {
+    return wrong(`The arguments are not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -116,17 +125,4 @@ function cutShort(call: ModelCall): ModelCall {
     ...call,
     problem: `${call.problem} (the answer was cut at its greatest length: write less at once)`,
   };
-}
-
-/** What the model needs to know to call right: the innermost cause, which is the parser's or the schema's word. */
-function problemOf(error: unknown): string {
-  let cause = error;
-  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause;
-  if (!(cause instanceof Error)) return String(cause);
-  if (cause instanceof SyntaxError) return `The arguments are not JSON: ${cause.message}`;
-  const issues = 'issues' in cause && Array.isArray(cause.issues) ? cause.issues : [];
-  const lines = issues.map(({ path, message }: { path?: unknown[]; message?: string }) =>
-    [path?.join('.'), message].filter(Boolean).join(': '),
-  );
-  return lines.length > 0 ? lines.join('; ') : cause.message;
 }

@@ -1,18 +1,18 @@
-import type { asSchema, FlexibleSchema, ModelMessage, SystemModelMessage, ToolSet } from 'ai';
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 
 import type { ModelOutcome } from './answer.ts';
 import { Deadline, DEADLINES, type Deadlines } from './deadline.ts';
 import { failure, failureOf, type ModelFailure } from './failure.ts';
+import type { Message, ModelTool } from './message.ts';
 import type { RunModel } from './run-model.ts';
 import { showsImages } from './sight.ts';
-import { StepReader, type Stream } from './step-reader.ts';
+import { StepReader } from './step-reader.ts';
 
 export interface ModelRequest {
   model: RunModel;
   system: string;
-  messages: readonly ModelMessage[];
-  /** Without `execute`: whoever asks makes the calls. Inputs are checked against their schemas. */
-  tools: ToolSet;
+  messages: readonly Message[];
+  tools: readonly ModelTool[];
   signal: AbortSignal;
   /** Pieces of the answer as they come: its text, what the model thinks, arguments. Before a failure they were no answer. */
   onPiece?: (delta: string) => void;
@@ -60,46 +60,35 @@ async function attempt(request: ModelRequest): Promise<ModelOutcome> {
   return reader.outcome(Math.round(performance.now() - began));
 }
 
-async function openStream(request: ModelRequest, signal: AbortSignal): Promise<Stream> {
-  const [{ streamText, asSchema }, model] = await Promise.all([import('ai'), request.model.open()]);
-  // It would print them.
-  globalThis.AI_SDK_LOG_WARNINGS = false;
-  const { stream } = streamText({
-    model,
-    instructions: cached({ role: 'system', content: request.system }),
-    messages: request.messages.map((message, n) =>
-      n === request.messages.length - 1 ? cached(message) : message,
-    ),
-    tools: written(request.tools, asSchema),
-    ...(request.maxOutputTokens === undefined ? {} : { maxOutputTokens: request.maxOutputTokens }),
+/**
+ * By the provider's client itself: what the SDK has around it for whole agents looks through the whole history once
+ * more at every step, which took longer than the rest of a request.
+ */
+async function openStream(
+  { model, system, messages, tools, maxOutputTokens }: ModelRequest,
+  signal: AbortSignal,
+): Promise<ReadableStream<LanguageModelV4StreamPart>> {
+  const client = await model.open();
+  const shown = await model.images.fetched(messages, await client.supportedUrls, signal);
+  const last = shown.at(-1);
+  const options: LanguageModelV4CallOptions = {
+    prompt: [
+      cached({ role: 'system', content: system }),
+      ...shown.slice(0, -1),
+      ...(last ? [cached(last)] : []),
+    ],
+    ...(tools.length > 0 && { tools: [...tools], toolChoice: { type: 'auto' } }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     abortSignal: signal,
-    // Retries are ours: they are shown to the user, and they cover streams that break.
-    maxRetries: 0,
     // OpenAI keeps conversations unless told not to.
     providerOptions: { openai: { store: false } },
-    telemetry: { isEnabled: false },
-    experimental_download: request.model.images.download(signal),
-    // Failures come as parts of the stream; the default handler prints them.
-    onError: () => {},
-  });
+  };
+  const { stream } = await client.doStream(options);
   return stream;
 }
 
-/** Schemas of tools as they go over the wire: to write them out takes longer than the rest of a request. */
-const schemas = new WeakMap<FlexibleSchema, ReturnType<typeof asSchema>>();
-
-function written(tools: ToolSet, write: typeof asSchema): ToolSet {
-  return Object.fromEntries(
-    Object.entries(tools).map(([name, tool]) => {
-      const inputSchema = schemas.get(tool.inputSchema) ?? write(tool.inputSchema);
-      schemas.set(tool.inputSchema, inputSchema);
-      return [name, { ...tool, inputSchema }];
-    }),
-  );
-}
-
 /** Anthropic keeps what stands before such a mark for the next call, at a tenth of the price; others ignore it. */
-function cached<Message extends SystemModelMessage | ModelMessage>(message: Message): Message {
+function cached(message: Message): Message {
   const anthropic = { ...message.providerOptions?.['anthropic'], cacheControl: { type: 'ephemeral' } };
   return { ...message, providerOptions: { ...message.providerOptions, anthropic } };
 }

@@ -1,4 +1,5 @@
 import type { Deadlines } from '../../model/deadline.ts';
+import { userText } from '../../model/message.ts';
 import type { Retries } from '../../model/retries.ts';
 import type { RunModel } from '../../model/run-model.ts';
 import { SUMMARY_PROMPT, summaryAsked } from '../prompts/summary.ts';
@@ -33,8 +34,8 @@ export class Summarizing implements Condenser {
     let room = part.room.request - always;
     for (let halvings = 0; ; halvings += 1) {
       const content = summaryAsked(part, Math.max(0, room));
-      const messages = [{ role: 'user' as const, content }];
-      const request = { model, system: SUMMARY_PROMPT, messages, tools: {}, signal };
+      const messages = [userText(content)];
+      const request = { model, system: SUMMARY_PROMPT, messages, tools: [], signal };
       const size = { tokens: always + tokensOfText(content), longest: part.room.summary };
       const asked = await spending.ask({ ...request, ...(deadlines && { deadlines }) }, size, retries);
       if (asked.ok) {

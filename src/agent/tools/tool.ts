@@ -31,13 +31,18 @@ export function defineTool<Schema extends z.ZodType>(definition: Definition<Sche
     input,
     understand(given, thought) {
       const parsed = input.safeParse(given);
-      if (!parsed.success) return { ok: false, problem: z.prettifyError(parsed.error) };
+      if (!parsed.success) return { ok: false, problem: problemOf(parsed.error) };
       const understood = action(parsed.data, thought);
       return typeof understood === 'string'
         ? { ok: false, problem: understood }
         : { ok: true, action: understood };
     },
   };
+}
+
+/** What the model needs to know to call right. */
+function problemOf({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ');
 }
 
 /** Models rate their own calls when they are asked to; others leave it out. */

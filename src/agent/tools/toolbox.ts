@@ -1,8 +1,9 @@
-import type { ToolSet } from 'ai';
+import type { JSONSchema7 } from '@ai-sdk/provider';
 import { z } from 'zod';
 
 import type { AgentContext } from '../context.ts';
 import type { AGENTS } from '../../contract/settings.ts';
+import type { ModelTool } from '../../model/message.ts';
 import { strReplaceEditor, view } from './editor.ts';
 import { finish } from './finish.ts';
 import { mcpTool } from './mcp.ts';
@@ -48,21 +49,24 @@ export function toolsToReplay(context: Offering): readonly Tool[] {
 }
 
 /** As the model is offered them. */
-export async function toolSet(tools: readonly Tool[]): Promise<ToolSet> {
-  const { jsonSchema } = await import('ai');
-  return Object.fromEntries(
-    tools.map(({ name, description, input }) => [
-      name,
-      { description, inputSchema: 'jsonSchema' in input ? jsonSchema(input.jsonSchema) : input },
-    ]),
-  );
+export function toolsOffered(tools: readonly Tool[]): ModelTool[] {
+  return tools.map((tool) => {
+    const { name, description } = tool;
+    return { type: 'function', name, description, inputSchema: parametersOf(tool) };
+  });
 }
 
 /** As the `system` event shows them: functions in OpenAI's form, as V0 has them. */
 export function toolsShown(tools: readonly Tool[]): unknown[] {
-  return tools.map(({ name, description, input }) => {
-    const schema = 'jsonSchema' in input ? input.jsonSchema : z.toJSONSchema(input, { io: 'input' });
-    const { $schema: _, ...parameters } = schema;
-    return { type: 'function', function: { name, description, parameters } };
+  return tools.map((tool) => {
+    const { name, description } = tool;
+    return { type: 'function', function: { name, description, parameters: parametersOf(tool) } };
   });
+}
+
+function parametersOf({ input }: Tool): JSONSchema7 {
+  const schema = 'jsonSchema' in input ? input.jsonSchema : z.toJSONSchema(input, { io: 'input' });
+  const { $schema: _, ...parameters } = schema;
+  // What a server of MCP says it is, and zod's own draft, in which the members we use are the same.
+  return parameters as JSONSchema7;
 }

@@ -1,11 +1,13 @@
-import { MockLanguageModelV4 } from 'ai/test';
+import type {
+  LanguageModelV4,
+  LanguageModelV4Prompt as Prompt,
+  LanguageModelV4StreamPart as Part,
+} from '@ai-sdk/provider';
 
 import { ImageSource } from '../../../src/model/images.ts';
 import { Sight } from '../../../src/model/sight.ts';
 import type { RunModel } from '../../../src/model/run-model.ts';
 
-type StreamOf = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'];
-type Part = StreamOf extends ReadableStream<infer P> ? P : never;
 /** One answer: a text, calls, or an error that the provider's client throws. */
 export interface Scripted {
   text?: string;
@@ -19,7 +21,7 @@ export interface Scripted {
   meanwhile?: () => void | Promise<void>;
 }
 
-export type Prompt = Parameters<MockLanguageModelV4['doStream']>[0]['prompt'];
+export type { Prompt };
 
 /**
  * A list answers by the turn that the request asks for, so without memory: a run that takes over gets the same answer.
@@ -36,7 +38,12 @@ export class FakeModel {
 
   constructor(script: Script, name = 'test/scripted', window = 128_000) {
     this.#script = script;
-    const model = new MockLanguageModelV4({
+    const model: LanguageModelV4 = {
+      specificationVersion: 'v4',
+      provider: 'test',
+      modelId: name,
+      supportedUrls: {},
+      doGenerate: () => Promise.reject(new Error('answers are streamed')),
       doStream: async ({ prompt, abortSignal, maxOutputTokens }) => {
         this.prompts.push(structuredClone(prompt));
         this.limits.push(maxOutputTokens);
@@ -45,7 +52,7 @@ export class FakeModel {
         if (answer.error) throw answer.error;
         return { stream: streamOf(partsOf(answer, this.prompts.length), answer.broken) };
       },
-    });
+    };
     this.runModel = {
       name,
       open: async () => model,
@@ -67,6 +74,7 @@ export class FakeModel {
 }
 
 async function untilAborted(waited: void | Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal?.reason);
   signal?.addEventListener('abort', abort);
