@@ -20,15 +20,14 @@ class Named extends Stage {
     const steps = this.model.runModel;
     const choose = async () => {
       const [own, other] = [await titles.runModel.open(), await steps.open()];
-      if (typeof own === 'string' || typeof other === 'string') throw new Error('models are objects here');
       return new Proxy(other, {
         get: (target, member) =>
           member === 'doStream'
             ? (options: Parameters<typeof other.doStream>[0]) => {
                 const text = JSON.stringify(options.prompt);
-                if (!text.includes(TITLE_PROMPT)) return other.doStream(options as never);
+                if (!text.includes(TITLE_PROMPT)) return other.doStream(options);
                 this.asked.push(text);
-                return own.doStream(options as never);
+                return own.doStream(options);
               }
             : Reflect.get(target, member),
       });

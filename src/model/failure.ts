@@ -88,14 +88,19 @@ function factsOf(error: unknown): Facts {
   const inner = { ...record(data['error']), ...record(record(data['response'])['error']) };
   const message = saidBy(error);
   const named = [shape['type'], shape['code'], inner['type'], inner['code'], inner['status'], message];
-  const status = shape['statusCode'];
+  // Within a stream the status of HTTP was sent already: there some have it as the error's code.
+  const status = [shape['statusCode'], shape['status'], shape['code']].map(Number).find(isFailed) ?? null;
   const marks = [...named, shape['responseBody']].filter((mark) => typeof mark === 'string');
   return {
-    status: typeof status === 'number' ? status : null,
+    status,
     message,
     marks: marks.join('\n').slice(0, 20_000).toLowerCase(),
     headers: record(shape['responseHeaders']),
   };
+}
+
+function isFailed(status: number): boolean {
+  return Number.isInteger(status) && status >= 400 && status <= 599;
 }
 
 const OUT_OF_CREDITS =
@@ -120,7 +125,7 @@ function kindOf({ status, marks }: Facts): ModelFailureKind | null {
   }
   if (status !== null && status >= 400 && status < 500) return 'bad_request';
   if (/overloaded|unavailable|capacity/.test(marks)) return 'unavailable';
-  if (status === 500 || /server_error|api_error|internal error/.test(marks)) return 'server_error';
+  if (status === 500 || /server_error|api_error|internal (server )?error/.test(marks)) return 'server_error';
   if (status !== null && status >= 500) return 'unavailable';
   return /invalid_request|invalid prompt|ai_invalidprompt|unsupportedfunctionality/.test(marks)
     ? 'bad_request'

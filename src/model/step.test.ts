@@ -268,6 +268,12 @@ const REFUSALS: [string, Answer, string, string][] = [
     'unavailable',
     'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
   ],
+  [
+    'an error within the stream that has a status',
+    raw(['data: {"error":{"message":"Provider returned error","code":429}}\n\n']),
+    'rate_limited',
+    'CHAT_INTERFACE$AGENT_RATE_LIMITED_STOPPED_MESSAGE',
+  ],
   ['a cut before the answer', cut(0), 'unavailable', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
   ['a cut in the answer', cut(3), 'interrupted', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
   [
