@@ -17,17 +17,19 @@ describe('/api/settings/check', () => {
   let model: ModelServer;
   let key: string;
   let users = 0;
+  let totalMs: number;
   before(async () => {
     http = await startHttp(({ read, transact }) => {
       const vault = new Vault(randomBytes(32));
       const service = new SettingsService({ read: read.settings, transact, vault, fetch });
-      const check = settingsCheckRoutes(service, (one, signal) => checkModel(one, fetch, signal, 500));
+      const check = settingsCheckRoutes(service, (one, signal) => checkModel(one, fetch, signal, totalMs));
       return [settingsRoutes(service), check];
     });
   });
   after(() => http.close());
   beforeEach(async () => {
     model = await startModelServer([say('Hi')]);
+    totalMs = 60_000;
     users += 1;
     ({ key } = await http.addUser(`user${users}`));
   });
@@ -78,6 +80,7 @@ describe('/api/settings/check', () => {
 
   test('does not wait for a model that is silent', async () => {
     model.play([silence()]);
+    totalMs = 100;
     const { body } = await check(full());
     assert.equal((body['error'] as { code: string }).code, 'model_unavailable');
   });

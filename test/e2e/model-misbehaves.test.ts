@@ -46,7 +46,7 @@ describe('the model misbehaves', () => {
       const script = SCRIPTS.get(nameOf(request.body));
       return typeof script === 'function' ? script(request, index) : status(400);
     });
-    parley = await startParley({ PARLEY_MODEL_TIMEOUT_SECONDS: '2', PARLEY_RUN_TIMEOUT_SECONDS: '600' });
+    parley = await startParley({ PARLEY_MODEL_TIMEOUT_SECONDS: '4', PARLEY_RUN_TIMEOUT_SECONDS: '600' });
     await storeModel(parley, model);
   });
   after(async () => {
@@ -254,7 +254,7 @@ describe('a run that takes too long', () => {
     await using model = await startModelServer(
       byTurn([call('execute_bash', { command: 'sleep 100' }), done]),
     );
-    await using parley = await startParley({ PARLEY_RUN_TIMEOUT_SECONDS: '2' });
+    await using parley = await startParley({ PARLEY_RUN_TIMEOUT_SECONDS: '6' });
     await storeModel(parley, model);
     await parley.ok('POST', '/api/conversations', { conversation_id: 'late', initial_user_msg: 'go' });
     const view = await parley.until('late', ({ error }) => error !== null);

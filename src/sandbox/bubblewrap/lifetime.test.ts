@@ -220,7 +220,7 @@ describe('a provider', () => {
       const sandbox = await provider.open({ key: 1, workspace: ${JSON.stringify(join(top, 'w'))}, home: ${JSON.stringify(join(top, 'h'))},
         readOnlyWorkspace: false, workdir: '/workspace', env: {}, identity: { name: 'A', email: 'a@b.c' }, git: null,
         limits: { memoryBytes: 2 ** 28, processes: 64, cpus: 1, diskBytes: 2 ** 26 } }, never);
-      await sandbox.exec('(setsid sleep 600 &); echo on', { timeoutMs: 5000, signal: never });
+      await sandbox.exec('(setsid sleep 600 &); echo on', { timeoutMs: 60_000, signal: never });
       process.stdout.write('ready');
       setInterval(() => undefined, 1000);`;
     const service = spawn(process.execPath, ['--input-type=module', '-e', program], {

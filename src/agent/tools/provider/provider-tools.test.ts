@@ -75,7 +75,7 @@ for (const [provider, start, words] of [
         host: `${url}${path}`,
         token: new Secret(token),
         fetch,
-        deadlineMs: 2_000,
+        deadlineMs: 60_000,
       });
       assert.ok(made);
       return made;
