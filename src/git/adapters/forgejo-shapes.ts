@@ -3,21 +3,21 @@ import type {
   AssignedIssue,
   Branch,
   CheckState,
-  Comment,
-  Issue,
   Owner,
   ProviderUser,
-  PullRequest,
   Repository,
   ReviewComment,
 } from '../git-provider.ts';
 import { webLink } from '../web-link.ts';
+import { commentOf, pullRequestOf, request, said } from './github-like-shapes.ts';
 
-/** What the REST API (v1) of Forgejo and Gitea answers, as far as it is read, and what it means here. */
+/**
+ * What the REST API (v1) of Forgejo and Gitea answers, as far as it is read, and what it means here; more of it in
+ * github-like-shapes.ts.
+ */
 
 const text = z.string();
 const id = z.number().transform(String);
-const author = z.object({ login: text }).nullish();
 
 export const user = z
   .object({
@@ -76,26 +76,6 @@ export const branches = z.array(
     })),
 );
 
-export const issue = z
-  .object({
-    number: z.int(),
-    title: text,
-    body: text.nullish(),
-    state: text,
-    user: author,
-    labels: z.array(z.object({ name: text })).nullish(),
-    html_url: webLink,
-  })
-  .transform((given): Issue => ({
-    number: given.number,
-    title: given.title,
-    body: given.body ?? '',
-    isOpen: given.state === 'open',
-    author: given.user?.login ?? null,
-    labels: (given.labels ?? []).map(({ name }) => name),
-    url: given.html_url,
-  }));
-
 /** Issues or pull requests, wherever they are. */
 export const foundIssues = z.array(
   z
@@ -107,55 +87,13 @@ export const foundIssues = z.array(
     })),
 );
 
-export const comment = z
-  .object({ id, user: author, body: text, created_at: text, html_url: webLink })
-  .transform((given): Comment => ({
-    id: given.id,
-    author: given.user?.login ?? null,
-    body: given.body,
-    createdAt: given.created_at,
-    url: given.html_url,
-  }));
-export const comments = z.array(comment);
-
-const end = z.object({ ref: text, sha: text.nullish(), repo: z.object({ full_name: text }).nullish() });
-
 /** With what `ownPullRequests` tells besides. */
-export const pullRequest = z
-  .object({
-    number: z.int(),
-    title: text,
-    body: text.nullish(),
-    state: text,
-    merged: z.boolean().nullish(),
-    mergeable: z.boolean().nullish(),
-    draft: z.boolean().nullish(),
-    user: author,
-    head: end,
-    base: end,
-    html_url: webLink,
-  })
-  .transform((given): { hasConflicts: boolean; request: PullRequest } => ({
+export const pullRequest = request
+  .extend({ merged: z.boolean().nullish(), mergeable: z.boolean().nullish() })
+  .transform((given) => ({
     // A draft is never mergeable.
     hasConflicts: given.mergeable === false && given.draft !== true,
-    request: {
-      number: given.number,
-      title: given.title,
-      body: given.body ?? '',
-      state: given.merged === true ? 'merged' : given.state === 'open' ? 'open' : 'closed',
-      isDraft: given.draft ?? false,
-      author: given.user?.login ?? null,
-      head: {
-        branch: given.head.ref,
-        commit: given.head.sha || null,
-        repository:
-          given.head.repo?.full_name === given.base.repo?.full_name
-            ? null
-            : (given.head.repo?.full_name ?? ''),
-      },
-      base: given.base.ref,
-      url: given.html_url,
-    },
+    request: pullRequestOf(given, given.merged === true),
   }));
 
 export const reviews = z.array(
@@ -163,23 +101,10 @@ export const reviews = z.array(
 );
 
 export const reviewComments = z.array(
-  z
-    .object({
-      id,
-      user: author,
-      body: text,
-      created_at: text,
-      html_url: webLink,
-      path: text,
-      position: z.int().nullish(),
-      resolver: z.object({ login: text }).nullish(),
-    })
+  said
+    .extend({ path: text, position: z.int().nullish(), resolver: z.object({ login: text }).nullish() })
     .transform((given): ReviewComment => ({
-      id: given.id,
-      author: given.user?.login ?? null,
-      body: given.body,
-      createdAt: given.created_at,
-      url: given.html_url,
+      ...commentOf(given),
       path: given.path,
       // 0 is the line of a comment on lines that are gone.
       line: given.position || null,

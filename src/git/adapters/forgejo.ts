@@ -19,7 +19,8 @@ import type {
 import { hasNext } from '../link-header.ts';
 import { overallState } from '../overall-state.ts';
 import { askEach } from '../side-by-side.ts';
-import { contents, entriesIn, fileIn } from './contents.ts';
+import { contents, entriesIn, fileIn } from './github-like-contents.ts';
+import * as like from './github-like-shapes.ts';
 import * as shapes from './forgejo-shapes.ts';
 
 /** Codeberg, or a Forgejo or Gitea of one's own, also below a path. */
@@ -87,7 +88,7 @@ export function forgejo({ base, token, fetch, deadlineMs }: ProviderAccess): Git
 
     issue: (repository, number, signal) =>
       open(signal).ask(below(repository, apiPath`/issues/${number}`), {
-        shape: shapes.issue,
+        shape: like.issue,
         what: `the issue ${number} of ${repository}`,
       }),
 
@@ -221,7 +222,7 @@ async function comments(
   { page, perPage }: PageOf,
 ): Promise<Answer<Page<Comment>>> {
   const asked = await api.ask(below(repository, apiPath`/issues/${number}/comments`), {
-    shape: shapes.comments,
+    shape: like.comments,
     what: `the comments of ${number} in ${repository}`,
   });
   return mapAnswer(asked, (all) => ({
@@ -235,7 +236,7 @@ function addComment(api: Api, repository: string, number: number, body: string) 
   return api.ask(below(repository, apiPath`/issues/${number}/comments`), {
     method: 'POST',
     body: { body },
-    shape: shapes.comment,
+    shape: like.comment,
     what: `a comment on ${number} in ${repository}`,
   });
 }

@@ -2,16 +2,18 @@ import { z } from 'zod';
 import type {
   Branch,
   CheckState,
-  Comment,
-  Issue,
   OwnPullRequest,
   ProviderUser,
-  PullRequest,
   Repository,
+  ReviewComment,
 } from '../git-provider.ts';
 import { webLink } from '../web-link.ts';
+import { commentOf, pullRequestOf, request, said } from './github-like-shapes.ts';
 
-/** What GitHub's REST API (version 2022-11-28) and GraphQL API answer, as far as it is read, and what it means here. */
+/**
+ * What GitHub's REST API (version 2022-11-28) and GraphQL API answer, as far as it is read, and what it means here;
+ * more of it in github-like-shapes.ts.
+ */
 
 const text = z.string();
 const login = z.object({ login: text }).nullable();
@@ -78,26 +80,6 @@ export const matchingRefs = z.array(
     .transform((given) => ({ name: given.ref.slice('refs/heads/'.length), commit: given.object.sha })),
 );
 
-export const issue = z
-  .object({
-    number: z.int(),
-    title: text,
-    body: text.nullish(),
-    state: text,
-    user: login,
-    labels: z.array(z.union([text, z.object({ name: text.nullish() }).transform(({ name }) => name ?? '')])),
-    html_url: webLink,
-  })
-  .transform((given): Issue => ({
-    number: given.number,
-    title: given.title,
-    body: given.body ?? '',
-    isOpen: given.state === 'open',
-    author: given.user?.login ?? null,
-    labels: given.labels.filter((label) => label !== ''),
-    url: given.html_url,
-  }));
-
 /** Pull requests are among them: they are issues, too. */
 export const assignedIssues = z.array(
   z
@@ -113,48 +95,9 @@ export const assignedIssues = z.array(
     })),
 );
 
-export const comment = z
-  .object({ id, user: login, body: text.nullish(), created_at: text, html_url: webLink })
-  .transform((given): Comment => ({
-    id: given.id,
-    author: given.user?.login ?? null,
-    body: given.body ?? '',
-    createdAt: given.created_at,
-    url: given.html_url,
-  }));
-export const comments = z.array(comment);
-
-const end = z.object({ ref: text, sha: text, repo: z.object({ full_name: text }).nullable() });
-
-export const pullRequest = z
-  .object({
-    number: z.int(),
-    title: text,
-    body: text.nullable(),
-    state: text,
-    merged_at: text.nullable(),
-    draft: z.boolean().optional(),
-    user: login,
-    head: end,
-    base: end,
-    html_url: webLink,
-  })
-  .transform((given): PullRequest => ({
-    number: given.number,
-    title: given.title,
-    body: given.body ?? '',
-    state: given.merged_at === null ? (given.state === 'open' ? 'open' : 'closed') : 'merged',
-    isDraft: given.draft ?? false,
-    author: given.user?.login ?? null,
-    head: {
-      branch: given.head.ref,
-      commit: given.head.sha,
-      repository:
-        given.head.repo?.full_name === given.base.repo?.full_name ? null : (given.head.repo?.full_name ?? ''),
-    },
-    base: given.base.ref,
-    url: given.html_url,
-  }));
+export const pullRequest = request
+  .extend({ merged_at: text.nullable() })
+  .transform((given) => pullRequestOf(given, given.merged_at !== null));
 
 const CONCLUSIONS: Readonly<Record<string, CheckState>> = {
   success: 'success',
@@ -280,24 +223,10 @@ export const reviewThreads = z.object({
 
 /** Review comments as the REST API has them, for who has no token. */
 export const reviewComments = z.array(
-  z
-    .object({
-      id,
-      user: login,
-      body: text,
-      created_at: text,
-      html_url: webLink,
-      path: text,
-      line: z.int().nullish(),
-    })
-    .transform((given) => ({
-      id: given.id,
-      author: given.user?.login ?? null,
-      body: given.body,
-      createdAt: given.created_at,
-      url: given.html_url,
-      path: given.path,
-      line: given.line ?? null,
-      isResolved: null,
-    })),
+  said.extend({ path: text, line: z.int().nullish() }).transform((given): ReviewComment => ({
+    ...commentOf(given),
+    path: given.path,
+    line: given.line ?? null,
+    isResolved: null,
+  })),
 );

@@ -5,9 +5,10 @@ import { Exchange } from '../exchange.ts';
 import type { Branch, CheckState, GitProvider, Page, PageOf, ReviewComment } from '../git-provider.ts';
 import { Secret } from '../../secrets/secret.ts';
 import { overallState } from '../overall-state.ts';
-import { contents, entriesIn, fileIn } from './contents.ts';
+import { contents, entriesIn, fileIn } from './github-like-contents.ts';
 import { ownPullRequests, reviewThreads, searchBranches } from './github-graphql.ts';
 import { Github, within } from './github-octokit.ts';
+import * as like from './github-like-shapes.ts';
 import * as shapes from './github-shapes.ts';
 
 /** GitHub's own service, GitHub Enterprise Cloud with data residency (`NAME.ghe.com`), or an Enterprise Server. */
@@ -96,7 +97,7 @@ export function github({ base, token, fetch, deadlineMs }: ProviderAccess): GitP
       open(signal).ask(
         'GET /repos/{owner}/{repo}/issues/{issue_number}',
         within(repository, { issue_number: number }),
-        { shape: shapes.issue, what: `the issue ${number} of ${repository}` },
+        { shape: like.issue, what: `the issue ${number} of ${repository}` },
       ),
 
     issueComments: (repository, number, which, signal) => comments(open(signal), repository, number, which),
@@ -207,7 +208,7 @@ async function comments(api: Github, repository: string, number: number, which: 
   const told = await api.tell(
     'GET /repos/{owner}/{repo}/issues/{issue_number}/comments',
     within(repository, { issue_number: number, ...paging(which) }),
-    { shape: shapes.comments, what: `the comments of ${number} in ${repository}` },
+    { shape: like.comments, what: `the comments of ${number} in ${repository}` },
   );
   return paged(told);
 }
@@ -216,7 +217,7 @@ function addComment(api: Github, repository: string, number: number, body: strin
   return api.ask(
     'POST /repos/{owner}/{repo}/issues/{issue_number}/comments',
     within(repository, { issue_number: number, body }),
-    { shape: shapes.comment, what: `a comment on ${number} in ${repository}` },
+    { shape: like.comment, what: `a comment on ${number} in ${repository}` },
   );
 }
 
