@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Parley, startParley } from '../../test/support/parley.ts';
+import type { Parley } from '../../test/support/parley.ts';
 import { heldTo, type Row, type Share, type Subject } from '../row.ts';
-import { COMPILED } from '../support/compiled.ts';
 import { Inspector, startInspected } from '../support/inspector.ts';
 import { gapsOf, startModel, useModel } from '../support/model.ts';
 import { descendants, proportionalBytes, residentBytes } from '../support/processes.ts';
 import { seededData } from '../support/seed.ts';
+import { startServed } from '../support/served.ts';
 import { median } from '../support/statistics.ts';
 
 const IDLE = 10_000;
@@ -27,9 +27,9 @@ export const memory: Subject = {
 
 async function idleServer(share: Share): Promise<Row> {
   const runs: number[] = [];
-  await (await startParley(COMPILED)).close();
+  await (await startServed()).close();
   for (let n = 0; n < 3; n += 1) {
-    await using app = await startParley(COMPILED);
+    await using app = await startServed();
     await sleep(3_000);
     runs.push(await residentBytes(app.pid));
   }

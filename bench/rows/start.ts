@@ -1,12 +1,12 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startParley } from '../../test/support/parley.ts';
 import { heldTo, type Subject } from '../row.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { residentBytes } from '../support/processes.ts';
 import { ServerProgram } from '../support/program.ts';
 import { type Past, seededData } from '../support/seed.ts';
+import { startServed } from '../support/served.ts';
 import { median } from '../support/statistics.ts';
 
 const PAST: Past = { conversations: 1_000, events: 500 };
@@ -22,10 +22,10 @@ export const start: Subject = {
     const data = await seededData(past);
     const runs = { ours: [] as number[], bytes: [] as number[], limit: [] as number[] };
     // The first start compiles.
-    await (await startParley({ ...COMPILED, PARLEY_DATA_DIR: data })).stop();
+    await (await startServed({ PARLEY_DATA_DIR: data })).stop();
     for (let n = 0; n < STARTS; n += 1) {
       const begun = performance.now();
-      await using app = await startParley({ ...COMPILED, PARLEY_DATA_DIR: data });
+      await using app = await startServed({ PARLEY_DATA_DIR: data });
       await app.request('GET', '/alive');
       runs.ours.push(performance.now() - begun);
       runs.bytes.push(await residentBytes(app.pid));

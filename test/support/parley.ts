@@ -69,14 +69,15 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export const TEST_KEY = 'a-key-for-tests-0123456789';
 
-export async function startParley(env: Record<string, string> = {}): Promise<Parley> {
-  const parley = await prepareParley(env);
+/** @param main what to run instead of the sources */
+export async function startParley(env: Record<string, string> = {}, main = MAIN): Promise<Parley> {
+  const parley = await prepareParley(env, main);
   await parley.start();
   return parley;
 }
 
 /** As {@link startParley}, not yet started: for a first start that is to fail. */
-export async function prepareParley(env: Record<string, string> = {}): Promise<Parley> {
+export async function prepareParley(env: Record<string, string> = {}, main = MAIN): Promise<Parley> {
   const dataDir = env['PARLEY_DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'parley-e2e-')));
   const environment = { ...baseEnvironment(), SESSION_API_KEY: TEST_KEY, PARLEY_DATA_DIR: dataDir, ...env };
   let child: ChildProcess | undefined;
@@ -90,7 +91,7 @@ export async function prepareParley(env: Record<string, string> = {}): Promise<P
       ...launcher,
       process.execPath,
       ...node,
-      MAIN,
+      main,
       'serve',
       '--port',
       String(port),

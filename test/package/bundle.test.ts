@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { appendFile, cp, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { version } from '../../src/observe/version.ts';
+import { startParley } from '../support/parley.ts';
+
+const root = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+let checkout = '';
+before(async () => {
+  // It bundles into the checkout, which is not ours to write to.
+  checkout = await mkdtemp(join(tmpdir(), 'parley-bundle-'));
+  for (const name of ['src', 'script', 'docs', 'package.json', 'package-lock.json']) {
+    await cp(join(root, name), join(checkout, name), { recursive: true });
+  }
+  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  assert.match(await bundle(), /bundling the sources/);
+});
+after(() => rm(checkout, { recursive: true }));
+
+/** What it says. */
+async function bundle(): Promise<string> {
+  return (await run(join(checkout, 'script/bundle'))).stderr;
+}
+
+test('the bundle serves: its interface and its pages, and an agent that works in a sandbox', async () => {
+  await using app = await startParley({}, join(checkout, 'build/serve/main.js'));
+  const { info } = (await app.ok('GET', '/openapi.json')) as { info: { version: string } };
+  assert.equal(info.version, version);
+  assert.match(String(await app.ok('GET', '/docs/')), /Parley API/);
+  assert.match(String(await app.ok('GET', '/docs/errors')), /# Errors/);
+  assert.equal((await app.request('GET', '/docs/js/scalar.js')).status, 200);
+  await app.ok('POST', '/api/settings', { agent: 'DummyAgent' });
+  await app.ok('POST', '/api/conversations', { conversation_id: 'first', initial_user_msg: 'check' });
+  await app.until('first', ({ agent_state }) => agent_state === 'finished');
+  assert.equal(app.output().includes('"level":50'), false, app.output());
+});
+
+test('the sources are bundled again only after a change', async () => {
+  const before = await readdir(join(checkout, 'build/serve'));
+  assert.equal(await bundle(), '');
+  await appendFile(join(checkout, 'src/main.ts'), '// changed\n');
+  assert.match(await bundle(), /bundling the sources/);
+  assert.deepEqual((await readdir(join(checkout, 'build'))).toSorted(), ['serve']);
+  assert.deepEqual(await readdir(join(checkout, 'build/serve')), before);
+});
