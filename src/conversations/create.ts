@@ -41,8 +41,9 @@ export async function createOrJoin(
             idempotencyKey,
             new Date(now.getTime() - IDEMPOTENCY_MS).toISOString(),
           );
-    const id = body.conversation_id || repeated || randomUUID().replaceAll('-', '');
-    const known = await conversations.find(userId, id);
+    const named = body.conversation_id || repeated;
+    const id = named || randomUUID().replaceAll('-', '');
+    const known = named ? await conversations.find(userId, named) : undefined;
     if (known) {
       const stored = vault.open(await conversations.request(known.key), requestBinding(userId, id));
       const repetition = stored.unwrap() === request.unwrap();
@@ -54,20 +55,19 @@ export async function createOrJoin(
     await admitToLine(conversations, { userId, wanted: false, driver: null });
     const { title, events: first } = opening(id, body);
     const { repository, provider, branch, trigger } = workplace(body);
-    const key = await conversations.insert({
-      id,
-      userId,
-      title: redact(title),
-      trigger,
-      selectedRepository: repository,
-      selectedBranch: branch,
-      gitProvider: provider,
-      createdAt: now.toISOString(),
-      unfinished: firstMessage(first) !== undefined || Boolean(body.replay_json),
-      request: vault.seal(request, requestBinding(userId, id)),
-    });
-    await events.append(
-      key,
+    const key = await conversations.insert(
+      {
+        id,
+        userId,
+        title: redact(title),
+        trigger,
+        selectedRepository: repository,
+        selectedBranch: branch,
+        gitProvider: provider,
+        createdAt: now.toISOString(),
+        unfinished: firstMessage(first) !== undefined || Boolean(body.replay_json),
+        request: vault.seal(request, requestBinding(userId, id)),
+      },
       first.map((event) => redactEvent(event, redact)),
     );
     if (idempotencyKey !== undefined && !body.conversation_id) {

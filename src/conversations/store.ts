@@ -1,5 +1,6 @@
 import type { ConversationError, ConversationStatus } from '../contract/conversations.ts';
 import type { ProviderName } from '../contract/providers.ts';
+import type { NewEvent } from '../events/event.ts';
 import type { Projection } from '../events/projection.ts';
 import type { Sealed } from '../secrets/vault.ts';
 
@@ -96,8 +97,8 @@ export interface OpenAction {
 }
 
 export interface ConversationStore {
-  /** Inserts a row that is STARTING and wanted, and gives its number. */
-  insert(conversation: NewConversation): Promise<number>;
+  /** Inserts a row that is STARTING and wanted, with the events its log begins with, and gives its number. */
+  insert(conversation: NewConversation, first?: readonly NewEvent[]): Promise<number>;
   find(userId: string, id: string): Promise<Conversation | undefined>;
   get(key: number): Promise<Conversation | undefined>;
   /** The sealed request that created it. @throws ConversationGone */

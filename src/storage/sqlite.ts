@@ -123,7 +123,8 @@ export async function openForWriting(path: string): Promise<DatabaseSync> {
   try {
     await writeAhead(database);
     database.exec(
-      `pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = ${WAL_PAGES};`,
+      // What a savepoint would put back is kept in memory: SQLite would write it to a file that nobody needs after a crash.
+      `pragma synchronous = full; pragma foreign_keys = on; pragma wal_autocheckpoint = ${WAL_PAGES}; pragma temp_store = memory;`,
     );
   } catch (error) {
     database.close();

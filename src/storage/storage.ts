@@ -165,11 +165,12 @@ function storesOn(
     noted: (entry: AuditEntry) => void;
   },
 ): Stores {
+  const events = new SqlEventLog(db, appended);
   return {
     keys,
     settings,
-    conversations: new SqlConversationStore(db),
-    events: new SqlEventLog(db, appended),
+    conversations: new SqlConversationStore(db, events),
+    events,
     audit: new SqlAuditStore(db, noted),
     feedback: new SqlFeedbackStore(db),
     meta: {

@@ -3,7 +3,6 @@ import type { ConversationError, ConversationStatus } from '../../contract/conve
 import type { ProviderName } from '../../contract/providers.ts';
 import type { Conversation } from '../../conversations/store.ts';
 import type { AgentState } from '../../events/event.ts';
-import { EMPTY_PROJECTION } from '../../events/projection.ts';
 import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 
@@ -54,7 +53,14 @@ type New = Pick<
   | 'selected_repository'
   | 'selected_branch'
   | 'git_provider'
+  | 'agent_state'
   | 'created_at'
+  | 'last_event_id'
+  | 'last_user_message'
+  | 'accumulated_cost'
+  | 'prompt_tokens'
+  | 'completion_tokens'
+  | 'condensation'
   | 'unfinished'
   | 'request'
 >;
@@ -74,15 +80,16 @@ export function insertOf(db: Kysely<Schema>) {
         git_provider: value('git_provider'),
         status: 'STARTING',
         runtime_status: null,
-        agent_state: EMPTY_PROJECTION.agentState,
+        agent_state: value('agent_state'),
         error: null,
         created_at: value('created_at'),
         updated_at: value('created_at'),
-        last_event_id: -1,
-        last_user_message: EMPTY_PROJECTION.lastUserMessage,
-        accumulated_cost: 0,
-        prompt_tokens: 0,
-        completion_tokens: 0,
+        last_event_id: value('last_event_id'),
+        last_user_message: value('last_user_message'),
+        accumulated_cost: value('accumulated_cost'),
+        prompt_tokens: value('prompt_tokens'),
+        completion_tokens: value('completion_tokens'),
+        condensation: value('condensation'),
         generation: 0,
         driver: null,
         wanted: 1,

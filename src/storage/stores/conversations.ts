@@ -8,17 +8,21 @@ import type {
   OpenAction,
   OpenActionState,
 } from '../../conversations/store.ts';
+import type { NewEvent } from '../../events/event.ts';
 import { ConversationGone, Fenced } from '../../events/log.ts';
+import { EMPTY_PROJECTION } from '../../events/projection.ts';
 import type { Sealed } from '../../secrets/vault.ts';
 import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 import { COLUMNS, conversationOf, insertOf, LAST_IN_LINE } from './conversation-row.ts';
+import { numbered, type SqlEventLog } from './events.ts';
 
 /** Of one conversation: a program inside decides how many it makes. */
 const MADE_REFS = 1_000;
 
 export class SqlConversationStore implements ConversationStore {
   readonly #db: Kysely<Schema>;
+  readonly #log: Pick<SqlEventLog, 'store'>;
   readonly #insert;
   readonly #find;
   readonly #get;
@@ -26,8 +30,9 @@ export class SqlConversationStore implements ConversationStore {
   readonly #countWaiting;
   readonly #setAction;
 
-  constructor(db: Kysely<Schema>) {
+  constructor(db: Kysely<Schema>, log: Pick<SqlEventLog, 'store'>) {
     this.#db = db;
+    this.#log = log;
     this.#insert = insertOf(db);
     this.#find = prepared(db, (value: Value<{ userId: string; id: string }>) =>
       db
@@ -61,7 +66,8 @@ export class SqlConversationStore implements ConversationStore {
     );
   }
 
-  async insert(conversation: NewConversation): Promise<number> {
+  async insert(conversation: NewConversation, first: readonly NewEvent[] = []): Promise<number> {
+    const { stored, projection } = numbered(first, 0, conversation.createdAt, EMPTY_PROJECTION);
     const { rows } = await this.#insert({
       id: conversation.id,
       user_id: conversation.userId,
@@ -70,12 +76,20 @@ export class SqlConversationStore implements ConversationStore {
       selected_repository: conversation.selectedRepository,
       selected_branch: conversation.selectedBranch,
       git_provider: conversation.gitProvider,
+      agent_state: projection.agentState,
       created_at: conversation.createdAt,
+      last_event_id: stored.length - 1,
+      last_user_message: projection.lastUserMessage,
+      accumulated_cost: projection.accumulatedCost,
+      prompt_tokens: projection.promptTokens,
+      completion_tokens: projection.completionTokens,
+      condensation: projection.condensation,
       unfinished: conversation.unfinished ? 1 : 0,
       request: conversation.request,
     });
     const [row] = rows;
     if (!row) throw new Error('an insert gave no key');
+    await this.#log.store(row.key, stored);
     return row.key;
   }
 

@@ -7,7 +7,7 @@ import {
   Fenced,
   type StoredEvent,
 } from '../../events/log.ts';
-import { project } from '../../events/projection.ts';
+import { project, type Projection } from '../../events/projection.ts';
 import type { AgentState } from '../../events/event.ts';
 import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
@@ -74,24 +74,15 @@ export class SqlEventLog implements EventLog {
     }
     if (events.length === 0) return [];
     const now = new Date().toISOString();
-    const timestamp = `${now.slice(0, -1)}000`;
-    let projection = {
+    const { appended, stored, projection } = numbered(events, row.last_event_id + 1, now, {
       agentState: row.agent_state as AgentState,
       accumulatedCost: row.accumulated_cost,
       promptTokens: row.prompt_tokens,
       completionTokens: row.completion_tokens,
       lastUserMessage: row.last_user_message,
       condensation: row.condensation,
-    };
-    const appended: Event[] = [];
-    const stored: StoredEvent[] = [];
-    for (const event of events) {
-      const numbered: Event = { id: row.last_event_id + 1 + appended.length, timestamp, ...event };
-      projection = project(projection, numbered);
-      appended.push(numbered);
-      stored.push({ id: numbered.id, json: JSON.stringify(numbered) });
-    }
-    for (const { id, json } of stored) await this.#insert({ conversation, id, body: json });
+    });
+    await this.store(conversation, stored);
     await this.#advance({
       key: conversation,
       last_event_id: row.last_event_id + appended.length,
@@ -103,8 +94,14 @@ export class SqlEventLog implements EventLog {
       last_user_message: projection.lastUserMessage,
       condensation: projection.condensation,
     });
-    this.#appended(conversation, stored);
     return appended;
+  }
+
+  /** Stores events whose conversation's row says what they make of it. */
+  async store(conversation: number, events: readonly StoredEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    for (const { id, json } of events) await this.#insert({ conversation, id, body: json });
+    this.#appended(conversation, events);
   }
 
   async read(conversation: number, range: EventRange): Promise<StoredEvent[]> {
@@ -117,6 +114,25 @@ export class SqlEventLog implements EventLog {
     const page = await bodies({ ...within, limit: fitting });
     return page.rows.map(({ id, body }) => ({ id, json: body }));
   }
+}
+
+/**
+ * Events with their ids, from `first` on, as they are stored, and the projection after them.
+ * @param at when they happen, but for those that bring their own time
+ */
+export function numbered(
+  events: readonly (NewEvent & { timestamp?: string })[],
+  first: number,
+  at: string,
+  before: Projection,
+): { appended: Event[]; stored: StoredEvent[]; projection: Projection } {
+  const timestamp = `${at.slice(0, -1)}000`;
+  const appended = events.map((event, n): Event => ({ id: first + n, timestamp, ...event }));
+  return {
+    appended,
+    stored: appended.map((event) => ({ id: event.id, json: JSON.stringify(event) })),
+    projection: appended.reduce(project, before),
+  };
 }
 
 /** What an append changes of a conversation. */
