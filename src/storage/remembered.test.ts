@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Remembered } from './remembered.ts';
-import { openStorage, type Storage } from './storage.ts';
+import { openStorage, type Storage, type Stores } from './storage.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -78,6 +78,28 @@ test('a transaction sees the settings that another process has just stored, and 
   });
   await assert.rejects(failed, /no/);
   assert.equal(await seen(), 'de');
+});
+
+test('a reader sees settings as soon as they are stored, and none of a write that failed', async (t) => {
+  const { storage, other } = await withKey(t);
+  const save = (language: string) => (stores: Stores) =>
+    stores.settings.save('ann', { document: { language }, secrets: {} });
+  const seen = async (): Promise<unknown> => (await storage.read.settings.load('ann'))?.document['language'];
+
+  assert.equal(await seen(), undefined);
+  const failed = storage.transact(async (stores) => {
+    await save('fr')(stores);
+    throw new Error('no');
+  });
+  await assert.rejects(failed, /no/);
+  assert.equal(await seen(), undefined);
+  await storage.transact(save('en'));
+  assert.equal(await seen(), 'en');
+  await storage.transact(save('de'));
+  assert.equal(await seen(), 'de');
+  await other.transact(save('it'));
+  await nextTurn();
+  assert.equal(await seen(), 'it');
 });
 
 test('as many rows are kept as asked for, and none that was read before a change', async (t) => {

@@ -116,6 +116,8 @@ test('who waited before the order of waiting was noted waits in the order of cre
   const former = new DatabaseSync(join(directory, DATABASE_FILE));
   former.exec('drop index conversations_turn; drop table made_refs');
   former.exec('drop index conversations_of_repository; drop index conversations_triggered');
+  former.exec('drop index conversations_at_rest');
+  former.exec('create index conversations_idle on conversations (status, updated_at)');
   for (const column of ['turn', 'condensation', 'reserved', 'iterations_from']) {
     former.exec(`alter table conversations drop column ${column}`);
   }
@@ -202,7 +204,12 @@ test('one process holds a data directory, until it ends, however it ends', async
   assert.throws(() => lockDataDirectory(directory), DataDirectoryInUse);
 
   const tries = `
-    try { lockDataDirectory(process.argv[1]); process.stdout.write('locked\\n'); setInterval(() => {}, 1000); }
+    try {
+      // Held by what stays: a lock that nobody can release any more is collected, and let go.
+      const lock = lockDataDirectory(process.argv[1]);
+      setInterval(() => lock, 1000);
+      process.stdout.write('locked\\n');
+    }
     catch (error) { process.stdout.write(error.name + '\\n'); }
   `;
   const firstLine = async (child: ChildProcess) => {

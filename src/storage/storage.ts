@@ -17,7 +17,7 @@ import type { Schema } from './schema.ts';
 import { openForReading, openForWriting, SqliteKysely } from './sqlite.ts';
 import { SqlAuditStore } from './stores/audit.ts';
 import { SqlConversationStore } from './stores/conversations.ts';
-import { SqlEventLog } from './stores/events.ts';
+import { SqlEventLog, storeEvents } from './stores/events.ts';
 import { SqlFeedbackStore } from './stores/feedback.ts';
 import { SqlKeyStore } from './stores/keys.ts';
 import { SqlSettingsStore } from './stores/settings.ts';
@@ -63,8 +63,10 @@ export class DataDirectoryInUse extends Error {
 
 /** How many keys are remembered with what decides whether they count: some hundred bytes each. */
 const CREDENTIALS = 1_000;
-/** How many users' settings are: some kilobytes each. */
+/** How many users' settings are, for reading and within transactions: some kilobytes each. */
 const SETTINGS = 500;
+/** Of how many users it is known how many of their conversations wait: a number each. */
+const LINES = 10_000;
 
 /** The name of the database in the data directory. */
 export const DATABASE_FILE = 'parley.db';
@@ -85,19 +87,27 @@ export async function openStorage(
   /** What is to be told once the batch is on disk. */
   let pending: (() => void)[] = [];
   const credentials = new Remembered<Credential>(writing, CREDENTIALS);
-  const settings = new Remembered<StoredSettings>(writing, SETTINGS);
+  const settings = new Remembered<StoredSettings | null>(writing, SETTINGS);
+  // These are known within transactions alone, which see what they have written themselves.
+  const written = new Remembered<StoredSettings | null>(writing, SETTINGS);
+  const waiting = new Remembered<number>(writing, LINES);
   const stores = storesOn(writer, {
     keys: new SqlKeyStore(writer, null, () => pending.push(() => credentials.forget())),
-    settings: new SqlSettingsStore(writer, settings),
+    settings: new SqlSettingsStore(writer, written, () => pending.push(() => settings.forget())),
+    waiting,
     appended: (conversation, events) => pending.push(() => onCommitted(conversation, events)),
     noted: (entry) => pending.push(() => onAudited(entry)),
   });
   const commits = new GroupCommit(writing, {
-    begun: () => settings.look(),
+    begun: () => {
+      written.look();
+      waiting.look();
+    },
     mark: () => pending.length,
     drop: (mark) => {
       pending.splice(mark);
-      settings.forget();
+      written.forget();
+      waiting.forget();
     },
     measured: onMeasured,
     publish: () => {
@@ -109,7 +119,8 @@ export async function openStorage(
   return {
     read: storesOn(reader, {
       keys: new SqlKeyStore(reader, credentials, () => {}),
-      settings: new SqlSettingsStore(reader, null),
+      settings: new SqlSettingsStore(reader, settings, () => {}),
+      waiting: null,
       appended: () => {},
       noted: () => {},
     }),
@@ -158,19 +169,21 @@ function storesOn(
   {
     keys,
     settings,
+    waiting,
     appended,
     noted,
   }: Pick<Stores, 'keys' | 'settings'> & {
+    waiting: Remembered<number> | null;
     appended: OnCommitted;
     noted: (entry: AuditEntry) => void;
   },
 ): Stores {
-  const events = new SqlEventLog(db, appended);
+  const store = storeEvents(db, appended);
   return {
     keys,
     settings,
-    conversations: new SqlConversationStore(db, events),
-    events,
+    conversations: new SqlConversationStore(db, store, waiting),
+    events: new SqlEventLog(db, store),
     audit: new SqlAuditStore(db, noted),
     feedback: new SqlFeedbackStore(db),
     meta: {

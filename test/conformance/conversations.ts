@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Conversation, ConversationChange, NewConversation } from '../../src/conversations/store.ts';
 import { stateChanged, userMessage } from '../../src/events/build.ts';
+import type { Event } from '../../src/events/event.ts';
+import { EMPTY_PROJECTION, project } from '../../src/events/projection.ts';
 import type { Sealed } from '../../src/secrets/vault.ts';
 import {
   addConversation,
@@ -332,6 +334,56 @@ const driving: Facts = {
     assert.equal(await conversations.countWaiting(ann.userId), 2);
     assert.equal(await conversations.countWaiting(bob.userId), 1);
     assert.equal(await conversations.countWaiting('nobody'), 0);
+  },
+
+  'a transaction counts what waits as it is then, whatever came before': async (under) => {
+    const { userId, keys } = await addSeveral(under, 2);
+    const [first, second] = keys as [number, number];
+    const { transact } = under.storage;
+    const counted = () => transact(({ conversations }) => conversations.countWaiting(userId));
+    const steps: [waiting: number, () => Promise<unknown>][] = [
+      [2, () => Promise.resolve()],
+      [3, () => addConversation(under, { userId, id: 'third' })],
+      [2, () => claim(under, first)],
+      [3, () => transact(({ conversations }) => conversations.requeue(first, 1))],
+      [2, () => transact(({ conversations }) => conversations.fence(first))],
+      [3, () => change(under, first, { wanted: true })],
+      [2, () => change(under, first, { wanted: false })],
+      [
+        2,
+        () =>
+          assert.rejects(
+            transact(async ({ conversations }) => {
+              await conversations.insert(newConversation(userId, { id: 'none' }));
+              throw new Error('not stored');
+            }),
+          ),
+      ],
+      [1, () => transact(({ conversations }) => conversations.remove(second))],
+    ];
+    for (const [n, [waiting, step]] of steps.entries()) {
+      await step();
+      assert.equal(await counted(), waiting, `after step ${n}`);
+    }
+  },
+
+  'a conversation begins with its first events, and its row says what they make of it': async (under) => {
+    const userId = await addUser(under);
+    const first = [stateChanged('loading'), userMessage('Hello.', [])];
+    const key = await under.storage.transact(({ conversations }) =>
+      conversations.insert(newConversation(userId), first),
+    );
+    const read = await under.storage.read.events.read(key, { from: 0, limit: 10, maxBytes: 10_000 });
+    const events = read.map(({ json }) => JSON.parse(json) as Event);
+    assert.equal(events.length, first.length);
+    for (const [id, event] of first.entries()) assert.partialDeepStrictEqual(events[id], { id, ...event });
+    const { lastEventId, ...row } = await rowOf(under, key);
+    assert.equal(lastEventId, 1);
+    const { agentState, lastUserMessage, accumulatedCost, condensation } = events.reduce(
+      project,
+      EMPTY_PROJECTION,
+    );
+    assert.partialDeepStrictEqual(row, { agentState, lastUserMessage, accumulatedCost, condensation });
   },
 
   'those of disabled users are found while they start or run': async (under) => {

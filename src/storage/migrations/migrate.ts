@@ -8,6 +8,7 @@ import { up as madeRefs } from './0005-made-refs.ts';
 import { up as condensation } from './0006-condensation.ts';
 import { up as listed } from './0007-listed.ts';
 import { up as iterationsFrom } from './0008-iterations-from.ts';
+import { up as atRest } from './0009-at-rest.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -19,6 +20,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0006-condensation': { up: condensation },
   '0007-listed': { up: listed },
   '0008-iterations-from': { up: iterationsFrom },
+  '0009-at-rest': { up: atRest },
 };
 
 /** Whether this release has that migration. */

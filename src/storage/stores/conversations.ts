@@ -13,16 +13,18 @@ import { ConversationGone, Fenced } from '../../events/log.ts';
 import { EMPTY_PROJECTION } from '../../events/projection.ts';
 import type { Sealed } from '../../secrets/vault.ts';
 import { prepared, type Value } from '../prepared.ts';
+import type { Remembered } from '../remembered.ts';
 import type { Schema } from '../schema.ts';
 import { COLUMNS, conversationOf, insertOf, LAST_IN_LINE } from './conversation-row.ts';
-import { numbered, type SqlEventLog } from './events.ts';
+import { numbered, type StoreEvents } from './events.ts';
 
 /** Of one conversation: a program inside decides how many it makes. */
 const MADE_REFS = 1_000;
 
 export class SqlConversationStore implements ConversationStore {
   readonly #db: Kysely<Schema>;
-  readonly #log: Pick<SqlEventLog, 'store'>;
+  readonly #storeEvents: StoreEvents;
+  readonly #waiting: Remembered<number> | null;
   readonly #insert;
   readonly #find;
   readonly #get;
@@ -30,9 +32,14 @@ export class SqlConversationStore implements ConversationStore {
   readonly #countWaiting;
   readonly #setAction;
 
-  constructor(db: Kysely<Schema>, log: Pick<SqlEventLog, 'store'>) {
+  /**
+   * @param waiting for a store that is used in transactions alone: how many of a user's wait, as far as that is known.
+   * To count them takes the longer the more there are
+   */
+  constructor(db: Kysely<Schema>, storeEvents: StoreEvents, waiting: Remembered<number> | null) {
     this.#db = db;
-    this.#log = log;
+    this.#storeEvents = storeEvents;
+    this.#waiting = waiting;
     this.#insert = insertOf(db);
     this.#find = prepared(db, (value: Value<{ userId: string; id: string }>) =>
       db
@@ -89,7 +96,8 @@ export class SqlConversationStore implements ConversationStore {
     });
     const [row] = rows;
     if (!row) throw new Error('an insert gave no key');
-    await this.#log.store(row.key, stored);
+    await this.#storeEvents(row.key, stored);
+    this.#waiting?.change(conversation.userId, (waiting) => waiting + 1);
     return row.key;
   }
 
@@ -140,13 +148,17 @@ export class SqlConversationStore implements ConversationStore {
     if (change.reserved !== undefined) row.reserved = JSON.stringify(change.reserved);
     if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
     let query = this.#db.updateTable('conversations').set(row).where('key', '=', key);
-    if (change.wanted !== undefined) query = query.set(change.wanted ? WANTED : UNWANTED);
+    if (change.wanted !== undefined) {
+      this.#waiting?.forget();
+      query = query.set(change.wanted ? WANTED : UNWANTED);
+    }
     if (generation !== undefined) query = query.where('generation', '=', generation);
     const { numUpdatedRows } = await query.executeTakeFirst();
     if (numUpdatedRows === 0n) throw await this.#missing(key);
   }
 
   async remove(key: number): Promise<void> {
+    this.#waiting?.forget();
     const { numDeletedRows } = await this.#db
       .deleteFrom('conversations')
       .where('key', '=', key)
@@ -165,6 +177,7 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async claim(key: number, driver: string): Promise<Conversation | undefined> {
+    this.#waiting?.forget();
     const row = await this.#db
       .updateTable('conversations')
       .set((e) => ({ driver, wanted: 0, generation: e('generation', '+', 1) }))
@@ -181,6 +194,7 @@ export class SqlConversationStore implements ConversationStore {
     generation: number,
     end: { seen: number; unfinished: boolean },
   ): Promise<boolean> {
+    this.#waiting?.forget();
     const { numUpdatedRows } = await this.#db
       .updateTable('conversations')
       .set({ driver: null, wanted: 0, turn: null, unfinished: end.unfinished ? 1 : 0 })
@@ -195,6 +209,7 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async fence(key: number): Promise<number> {
+    this.#waiting?.forget();
     const row = await this.#db
       .updateTable('conversations')
       .set((e) => ({ driver: null, wanted: 0, turn: null, generation: e('generation', '+', 1) }))
@@ -215,6 +230,7 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async requeue(key: number, generation: number): Promise<boolean> {
+    this.#waiting?.forget();
     const { numUpdatedRows } = await this.#db
       .updateTable('conversations')
       .set({ driver: null, wanted: 1 })
@@ -237,8 +253,8 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async countWaiting(userId: string): Promise<number> {
-    const [row] = (await this.#countWaiting({ userId })).rows;
-    return row?.waiting ?? 0;
+    const count = async () => (await this.#countWaiting({ userId })).rows[0]?.waiting;
+    return (await (this.#waiting ? this.#waiting.get(userId, count) : count())) ?? 0;
   }
 
   async idle(before: string, limit: number): Promise<number[]> {
@@ -248,7 +264,7 @@ export class SqlConversationStore implements ConversationStore {
       .where('status', '=', 'RUNNING')
       .where('updated_at', '<', before)
       .where('driver', 'is', null)
-      .where('wanted', '=', 0)
+      .where('wanted', '=', ZERO)
       .orderBy('updated_at')
       .limit(limit)
       .execute();
@@ -281,7 +297,7 @@ export class SqlConversationStore implements ConversationStore {
       .where('status', '=', 'STOPPED')
       .where('updated_at', '<', before)
       .where('driver', 'is', null)
-      .where('wanted', '=', 0)
+      .where('wanted', '=', ZERO)
       .where('key', '>', after)
       .orderBy('key')
       .limit(limit)
@@ -398,8 +414,9 @@ export class SqlConversationStore implements ConversationStore {
 /** The trigger of nearly all conversations. */
 const BY_HAND = 'gui';
 
-/** Written out, as the index of those that wait is taken only then. */
+/** Written out, as the indexes of those that wait, or do not, are taken only then. */
 const ONE = sql.lit(1);
+const ZERO = sql.lit(0);
 
 /** Who has a turn keeps it. */
 const WANTED = { wanted: 1, turn: sql<number>`coalesce(turn, ${LAST_IN_LINE})` };

@@ -15,15 +15,30 @@ import type { Schema } from '../schema.ts';
 /** Told of every append inside the transaction; published after the commit. */
 export type Appended = (conversation: number, events: readonly StoredEvent[]) => void;
 
+/** Stores events of a conversation whose row says what they make of it, in the same transaction. */
+export type StoreEvents = (conversation: number, events: readonly StoredEvent[]) => Promise<void>;
+
+export function storeEvents(db: Kysely<Schema>, appended: Appended): StoreEvents {
+  const insert = prepared(db, (value: Value<Schema['events']>) =>
+    db
+      .insertInto('events')
+      .values({ conversation: value('conversation'), id: value('id'), body: value('body') }),
+  );
+  return async (conversation, events) => {
+    if (events.length === 0) return;
+    for (const { id, json } of events) await insert({ conversation, id, body: json });
+    appended(conversation, events);
+  };
+}
+
 export class SqlEventLog implements EventLog {
-  readonly #appended: Appended;
+  readonly #store: StoreEvents;
   readonly #head;
-  readonly #insert;
   readonly #advance;
   readonly #pages;
 
-  constructor(db: Kysely<Schema>, appended: Appended) {
-    this.#appended = appended;
+  constructor(db: Kysely<Schema>, store: StoreEvents) {
+    this.#store = store;
     this.#head = prepared(db, (value: Value<{ key: number }>) =>
       db
         .selectFrom('conversations')
@@ -38,11 +53,6 @@ export class SqlEventLog implements EventLog {
           'condensation',
         ])
         .where('key', '=', value('key')),
-    );
-    this.#insert = prepared(db, (value: Value<Schema['events']>) =>
-      db
-        .insertInto('events')
-        .values({ conversation: value('conversation'), id: value('id'), body: value('body') }),
     );
     this.#advance = prepared(db, (value: Value<Head>) =>
       db
@@ -82,7 +92,7 @@ export class SqlEventLog implements EventLog {
       lastUserMessage: row.last_user_message,
       condensation: row.condensation,
     });
-    await this.store(conversation, stored);
+    await this.#store(conversation, stored);
     await this.#advance({
       key: conversation,
       last_event_id: row.last_event_id + appended.length,
@@ -95,13 +105,6 @@ export class SqlEventLog implements EventLog {
       condensation: projection.condensation,
     });
     return appended;
-  }
-
-  /** Stores events whose conversation's row says what they make of it. */
-  async store(conversation: number, events: readonly StoredEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    for (const { id, json } of events) await this.#insert({ conversation, id, body: json });
-    this.#appended(conversation, events);
   }
 
   async read(conversation: number, range: EventRange): Promise<StoredEvent[]> {

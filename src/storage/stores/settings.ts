@@ -10,14 +10,19 @@ export class SqlSettingsStore implements SettingsStore {
   readonly #db: Kysely<Schema>;
   readonly #load: CompiledQuery<Row>;
   readonly #save: CompiledQuery;
-  readonly #known: Remembered<StoredSettings> | null;
+  readonly #known: Remembered<StoredSettings | null>;
+  readonly #changed: () => void;
   /** The text of secrets that were read or written: they mostly stay as they are when the rest changes. */
   readonly #texts = new WeakMap<StoredSettings['secrets'], string>();
 
-  /** @param known for a store that is used in transactions alone: what they read and wrote lately */
-  constructor(db: Kysely<Schema>, known: Remembered<StoredSettings> | null) {
+  /**
+   * @param known what was read here lately, and within transactions written; null for a user who has stored nothing
+   * @param changed told inside the transaction
+   */
+  constructor(db: Kysely<Schema>, known: Remembered<StoredSettings | null>, changed: () => void) {
     this.#db = db;
     this.#known = known;
+    this.#changed = changed;
     this.#load = db
       .selectFrom('settings')
       .select(['document', 'secrets'])
@@ -35,8 +40,8 @@ export class SqlSettingsStore implements SettingsStore {
       .compile();
   }
 
-  load(userId: string): Promise<StoredSettings | undefined> {
-    return this.#known ? this.#known.get(userId, () => this.#read(userId)) : this.#read(userId);
+  async load(userId: string): Promise<StoredSettings | undefined> {
+    return (await this.#known.get(userId, () => this.#read(userId))) ?? undefined;
   }
 
   async save(userId: string, settings: StoredSettings): Promise<void> {
@@ -44,13 +49,14 @@ export class SqlSettingsStore implements SettingsStore {
     const text = this.#texts.get(secrets) ?? JSON.stringify(secrets);
     await this.#db.executeQuery({ ...this.#save, parameters: [userId, JSON.stringify(document), text] });
     this.#texts.set(secrets, text);
-    this.#known?.set(userId, settings);
+    this.#known.set(userId, settings);
+    this.#changed();
   }
 
-  async #read(userId: string): Promise<StoredSettings | undefined> {
+  async #read(userId: string): Promise<StoredSettings | null> {
     const { rows } = await this.#db.executeQuery<Row>({ ...this.#load, parameters: [userId] });
     const [row] = rows;
-    if (!row) return undefined;
+    if (!row) return null;
     // Both were written by save() above.
     const secrets: StoredSettings['secrets'] = JSON.parse(row.secrets);
     this.#texts.set(secrets, row.secrets);
