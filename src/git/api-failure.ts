@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ProviderFailure } from './answer.ts';
 import type { ApiPlace } from './api-place.ts';
+import { listOf } from './list-of.ts';
 import { jsonIn, type Reply } from './reply.ts';
 
 /** How much of a provider's own sentence is shown. */
@@ -134,7 +135,7 @@ const lacking = z.object({
   scope: z.string().optional(),
   /** Bitbucket. */
   error: z
-    .object({ detail: z.object({ required: z.array(z.string()).max(20) }) })
+    .object({ detail: z.object({ required: listOf(z.string()) }) })
     .optional()
     .catch(undefined),
 });
@@ -143,7 +144,7 @@ function scopeOf({ headers, text }: Reply): string | null {
   const named = headers.get('x-accepted-github-permissions') ?? headers.get('x-accepted-oauth-scopes');
   if (named) return oneLine(named);
   const said = lacking.safeParse(jsonIn(text)).data;
-  const listed = said?.scope ?? said?.error?.detail.required.join(', ');
+  const listed = said?.scope ?? said?.error?.detail.required.slice(0, 20).join(', ');
   // Forgejo: "token does not have at least one of required scope(s), required=[write:issue], token scope=…"
   const bracketed = /required=?\[([^\]]{1,200})\]/.exec(sentenceOf(text))?.[1];
   return oneLine(listed ?? bracketed ?? '') || null;

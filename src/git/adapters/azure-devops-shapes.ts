@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import type { CheckState, Comment, FolderEntry, Issue, ProviderUser, PullRequest } from '../git-provider.ts';
 import { webLink } from '../web-link.ts';
 import { nameOrId } from './azure-devops-place.ts';
@@ -8,8 +9,8 @@ import { nameOrId } from './azure-devops-place.ts';
 const text = z.string();
 
 /** What is a list is one below `value`. */
-export function listOf<T extends z.ZodType>(entry: T) {
-  return z.object({ value: z.array(entry) }).transform(({ value }) => value);
+export function listIn<T extends z.ZodType>(entry: T) {
+  return z.object({ value: listOf(entry) }).transform(({ value }) => value);
 }
 
 const identity = z
@@ -45,7 +46,7 @@ const project = z.object({
   visibility: text.nullish(),
   lastUpdateTime: text.nullish(),
 });
-export const projects = listOf(project);
+export const projects = listIn(project);
 
 export const repository = z.object({
   id: text,
@@ -55,9 +56,9 @@ export const repository = z.object({
   defaultBranch: text.nullish(),
   isDisabled: z.boolean().nullish(),
 });
-export const repositories = listOf(repository);
+export const repositories = listIn(repository);
 
-export const refs = listOf(
+export const refs = listIn(
   z.object({ name: text.startsWith('refs/heads/'), objectId: text }).transform(({ name, objectId }) => ({
     name: name.slice('refs/heads/'.length),
     commit: objectId,
@@ -67,7 +68,7 @@ export const refs = listOf(
 );
 
 export const item = z.object({ gitObjectType: text, path: text, content: text.nullish() });
-export const items = listOf(z.object({ gitObjectType: text, path: text.startsWith('/') }));
+export const items = listIn(z.object({ gitObjectType: text, path: text.startsWith('/') }));
 
 export function entryOf({ gitObjectType, path }: { gitObjectType: string; path: string }): FolderEntry {
   const kind = gitObjectType === 'tree' ? 'folder' : 'file';
@@ -111,10 +112,10 @@ export const workItemComment = z
     createdAt: given.createdDate,
     url: null,
   }));
-export const workItemComments = z.object({ totalCount: z.int(), comments: z.array(workItemComment) });
+export const workItemComments = z.object({ totalCount: z.int(), comments: listOf(workItemComment) });
 
-export const foundWorkItems = z.object({ workItems: z.array(z.object({ id: z.int() })) });
-export const workItems = listOf(
+export const foundWorkItems = z.object({ workItems: listOf(z.object({ id: z.int() })) });
+export const workItems = listIn(
   z.object({ id: z.int(), fields: z.object({ 'System.Title': text, 'System.TeamProject': text }) }),
 );
 
@@ -155,7 +156,7 @@ export const pullRequest = z
       base: branchOf(given.targetRefName),
     },
   }));
-export const pullRequests = listOf(pullRequest);
+export const pullRequests = listIn(pullRequest);
 
 function branchOf(ref: string): string {
   return ref.replace(/^refs\/heads\//, '');
@@ -178,7 +179,7 @@ export const thread = z
         leftFileStart: z.object({ line: z.int() }).nullish(),
       })
       .nullish(),
-    comments: z.array(
+    comments: listOf(
       z.object({
         id: z.int(),
         content: text.nullish(),
@@ -208,7 +209,7 @@ export const thread = z
         })),
     };
   });
-export const threads = listOf(thread);
+export const threads = listIn(thread);
 
 const STATUSES: Readonly<Record<string, CheckState>> = {
   succeeded: 'success',
@@ -217,7 +218,7 @@ const STATUSES: Readonly<Record<string, CheckState>> = {
   notApplicable: 'neutral',
 };
 
-export const commitStatuses = listOf(
+export const commitStatuses = listIn(
   z
     .object({
       state: text,
@@ -238,7 +239,7 @@ const RESULTS: Readonly<Record<string, CheckState>> = {
   canceled: 'failure',
 };
 
-export const builds = listOf(
+export const builds = listIn(
   z
     .object({
       status: text,
@@ -261,7 +262,7 @@ export const builds = listOf(
 /** The kinds of branch policy that are checks: a build, and a status that something else sets. */
 const CHECKING = new Set(['0609b952-1397-4640-95ec-e00a01b2c241', 'cbdc66da-9728-4af8-aada-9a5a32e4a226']);
 
-export const policyEvaluations = listOf(
+export const policyEvaluations = listIn(
   z
     .object({ status: text, configuration: z.object({ type: z.object({ id: text }) }) })
     .transform(({ status, configuration }) => ({

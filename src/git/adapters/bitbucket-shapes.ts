@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import type {
   Branch,
   CheckState,
@@ -46,7 +47,7 @@ export const user = account
 /** A page of a list; the address of the next is never called, it only says that there is one. */
 export function pageOf<T extends z.ZodType>(entry: T) {
   return z
-    .object({ values: z.array(entry), next: text.nullish(), size: z.int().nullish() })
+    .object({ values: listOf(entry), next: text.nullish(), size: z.int().nullish() })
     .transform((given) => ({
       items: given.values,
       next: given.next ?? null,

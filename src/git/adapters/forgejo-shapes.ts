@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import type {
   AssignedIssue,
   Branch,
@@ -36,7 +37,7 @@ export const user = z
     avatarUrl: given.avatar_url,
   }));
 
-export const organisations = z.array(
+export const organisations = listOf(
   z.object({ id, name: text }).transform((given): Owner => ({ id: given.id, name: given.name })),
 );
 
@@ -59,9 +60,9 @@ export const repository = z
     pushedAt: given.updated_at ?? null,
     ownerType: null,
   }));
-export const foundRepositories = z.object({ data: z.array(repository) });
+export const foundRepositories = z.object({ data: listOf(repository) });
 
-export const branches = z.array(
+export const branches = listOf(
   z
     .object({
       name: text,
@@ -77,7 +78,7 @@ export const branches = z.array(
 );
 
 /** Issues or pull requests, wherever they are. */
-export const foundIssues = z.array(
+export const foundIssues = listOf(
   z
     .object({ number: z.int(), title: text, repository: z.object({ full_name: text }) })
     .transform((given): AssignedIssue => ({
@@ -96,11 +97,11 @@ export const pullRequest = request
     request: pullRequestOf(given, given.merged === true),
   }));
 
-export const reviews = z.array(
+export const reviews = listOf(
   z.object({ id, state: text, dismissed: z.boolean().nullish(), comments_count: z.int().nullish() }),
 );
 
-export const reviewComments = z.array(
+export const reviewComments = listOf(
   said
     .extend({ path: text, position: z.int().nullish(), resolver: z.object({ login: text }).nullish() })
     .transform((given): ReviewComment => ({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import { type Answer, mapAnswer, ok, type ProviderFailure } from '../answer.ts';
 import { failureOf } from '../api-failure.ts';
 import type { Branch, OwnPullRequest, Page, PageOf, ReviewComment } from '../git-provider.ts';
@@ -91,7 +92,7 @@ async function askGraph<T>(
   asking: { query: string; variables: Readonly<Record<string, unknown>> },
   { shape, what }: Question<T>,
 ): Promise<Answer<T>> {
-  const errors = z.array(z.object({ type: z.string().optional() })).min(1);
+  const errors = listOf(z.object({ type: z.string().optional() })).refine((all) => all.length > 0);
   const asked = await api.graph(asking, {
     shape: z.union([
       z.object({ data: shape, errors: errors.optional() }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import { type Answer, ok } from '../answer.ts';
 import type { ApiPlace } from '../api-place.ts';
 import { failureOf } from '../api-failure.ts';
@@ -9,7 +10,7 @@ const text = z.string();
 
 /** What GitHub, and Forgejo after it, have at a path: a file, or the entries of a folder. */
 export const contents = z.union([
-  z.array(z.object({ name: text, path: text, type: text })),
+  listOf(z.object({ name: text, path: text, type: text })),
   z.object({ path: text, type: text, encoding: text.nullish(), content: text.nullish() }),
 ]);
 type Contents = z.output<typeof contents>;

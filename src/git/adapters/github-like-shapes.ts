@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import type { Comment, Issue, PullRequest } from '../git-provider.ts';
 import { webLink } from '../web-link.ts';
 
@@ -15,7 +16,7 @@ export const issue = z
     body: text.nullish(),
     state: text,
     user: account,
-    labels: z.array(label).nullish(),
+    labels: listOf(label).nullish(),
     html_url: webLink,
   })
   .transform((given): Issue => ({
@@ -37,7 +38,7 @@ export const said = z.object({
   html_url: webLink,
 });
 export const comment = said.transform(commentOf);
-export const comments = z.array(comment);
+export const comments = listOf(comment);
 
 export function commentOf(given: z.output<typeof said>): Comment {
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import type {
   Branch,
   CheckState,
@@ -37,7 +38,7 @@ export const user = z
     avatarUrl: given.avatar_url,
   }));
 
-export const organisations = z.array(
+export const organisations = listOf(
   z.object({ login: text }).transform((given) => ({ id: given.login, name: given.login })),
 );
 
@@ -60,10 +61,10 @@ export const repository = z
     pushedAt: given.pushed_at ?? null,
     ownerType: given.owner.type === 'Organization' ? 'organization' : 'user',
   }));
-export const repositories = z.array(repository);
+export const repositories = listOf(repository);
 export const foundRepositories = z.object({ total_count: z.int(), items: repositories });
 
-export const branches = z.array(
+export const branches = listOf(
   z
     .object({ name: text, commit: z.object({ sha: text }), protected: z.boolean() })
     .transform((given): Branch => ({
@@ -74,14 +75,14 @@ export const branches = z.array(
     })),
 );
 
-export const matchingRefs = z.array(
+export const matchingRefs = listOf(
   z
     .object({ ref: text.startsWith('refs/heads/'), object: z.object({ sha: text }) })
     .transform((given) => ({ name: given.ref.slice('refs/heads/'.length), commit: given.object.sha })),
 );
 
 /** Pull requests are among them: they are issues, too. */
-export const assignedIssues = z.array(
+export const assignedIssues = listOf(
   z
     .object({
       number: z.int(),
@@ -107,7 +108,7 @@ const CONCLUSIONS: Readonly<Record<string, CheckState>> = {
 };
 
 export const checkRuns = z.object({
-  check_runs: z.array(
+  check_runs: listOf(
     z
       .object({ name: text, status: text, conclusion: text.nullable(), html_url: webLink })
       .transform((run) => ({
@@ -124,7 +125,7 @@ export const checkRuns = z.object({
 const STATUSES: Readonly<Record<string, CheckState>> = { success: 'success', pending: 'pending' };
 
 export const statuses = z.object({
-  statuses: z.array(
+  statuses: listOf(
     z.object({ context: text, state: text, target_url: webLink }).transform((given) => ({
       name: given.context,
       state: STATUSES[given.state] ?? ('failure' as const),
@@ -222,7 +223,7 @@ export const reviewThreads = z.object({
 });
 
 /** Review comments as the REST API has them, for who has no token. */
-export const reviewComments = z.array(
+export const reviewComments = listOf(
   said.extend({ path: text, line: z.int().nullish() }).transform((given): ReviewComment => ({
     ...commentOf(given),
     path: given.path,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../list-of.ts';
 import type {
   AssignedIssue,
   Branch,
@@ -58,7 +59,7 @@ export const user = z
     avatarUrl: given.avatar_url,
   }));
 
-export const groups = z.array(
+export const groups = listOf(
   z.object({ full_path: text }).transform((given): Owner => ({ id: given.full_path, name: given.full_path })),
 );
 
@@ -81,10 +82,10 @@ export const project = z
     pushedAt: given.last_activity_at ?? null,
     ownerType: given.namespace.kind === 'group' ? 'organization' : 'user',
   }));
-export const projects = page(z.array(project));
+export const projects = page(listOf(project));
 
 export const branches = page(
-  z.array(
+  listOf(
     z
       .object({
         name: text,
@@ -105,7 +106,7 @@ export const commit = z.object({ id: text });
 export const file = z.object({ file_path: text, encoding: text, content: text });
 
 export const tree = page(
-  z.array(
+  listOf(
     z.object({ name: text, path: text, type: text }).transform(({ name, path, type }): FolderEntry => ({
       name,
       path,
@@ -121,7 +122,7 @@ export const issue = z
     description: text.nullish(),
     state: text,
     author,
-    labels: z.array(text),
+    labels: listOf(text),
     web_url: webLink,
   })
   .transform((given): Issue => ({
@@ -134,7 +135,7 @@ export const issue = z
     url: given.web_url,
   }));
 
-export const assignedIssues = z.array(
+export const assignedIssues = listOf(
   z
     .object({ iid: z.int(), title: text, references: z.object({ full: text }) })
     .transform((given): AssignedIssue => ({
@@ -148,7 +149,7 @@ export const assignedIssues = z.array(
 const note = z.object({ id, body: text, author, created_at: text });
 
 /** GitLab notes down there, too, what was done to the issue; and what reviewers say of lines. */
-export const notes = page(z.array(note.extend({ system: z.boolean(), type: text.nullish() }))).transform(
+export const notes = page(listOf(note.extend({ system: z.boolean(), type: text.nullish() }))).transform(
   ({ items, more }): Page<Comment> => ({
     items: items.filter(({ system, type }) => !system && type !== 'DiffNote').map(commentOf),
     more,
@@ -181,7 +182,7 @@ const reviewNote = note.extend({
 });
 
 /** Of all discussions, those of lines. */
-export const reviewComments = z.array(z.object({ notes: z.array(reviewNote) })).transform((discussions) =>
+export const reviewComments = listOf(z.object({ notes: listOf(reviewNote) })).transform((discussions) =>
   discussions
     .flatMap(({ notes: said }) => said)
     .filter(({ type }) => type === 'DiffNote')
@@ -232,7 +233,7 @@ const STATUSES: Readonly<Record<string, CheckState>> = {
   manual: 'neutral',
 };
 
-export const statuses = z.array(
+export const statuses = listOf(
   z
     .object({ name: text, status: text, allow_failure: z.boolean().nullish(), target_url: webLink })
     .transform((given) => {
@@ -251,7 +252,7 @@ export const ownMergeRequests = z
     data: z.object({
       currentUser: z.object({
         authoredMergeRequests: z.object({
-          nodes: z.array(
+          nodes: listOf(
             z
               .object({
                 iid: z.string().regex(/^\d{1,9}$/),
