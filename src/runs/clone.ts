@@ -18,14 +18,15 @@ export interface CloneOptions {
 
 export type CloneOutcome = { ok: true } | ({ ok: false } & CloneFailure);
 
-const CHECKOUT_MS = 2 * 60 * 1000;
-
 /**
  * Where the conversation's branch began: a push moves the branch's remote counterpart, but not this. An empty
  * repository has no commit to name.
  */
 export const START_REF = 'refs/parley/start';
 const NOTE_START = `{ ! git rev-parse --quiet --verify HEAD >/dev/null || git update-ref ${START_REF} HEAD; }`;
+
+/** Git itself ends with 1, 128 or 129. */
+const CHECKOUT_FAILED = 77;
 
 /**
  * Clones into the workspace, from inside the sandbox: git never runs over a workspace outside of it. What an
@@ -34,21 +35,25 @@ const NOTE_START = `{ ! git rev-parse --quiet --verify HEAD >/dev/null || git up
 export async function cloneRepository(sandbox: Sandbox, options: CloneOptions): Promise<CloneOutcome> {
   const { url, directory, branch, signal } = options;
   const folder = quote(directory);
-  const cloned = await sandbox.exec(
-    `cd -- ${quote(sandbox.root)} && rm -rf -- ${folder} && LC_ALL=C git clone --quiet -- ${quote(url)} ${folder}`,
-    { timeoutMs: CLONE_MS, signal },
-  );
-  if (cloned.kind !== 'exited' || cloned.exitCode !== 0)
-    return { ok: false, ...(await cloneFailure(cloned, options)) };
   const checkout = branch.made
     ? `git checkout --quiet -b ${quote(branch.name)}`
     : `git checkout --quiet ${quote(branch.name)} --`;
-  const checked = await sandbox.exec(
-    `cd -- ${quote(sandbox.root)}/${folder} && LC_ALL=C ${checkout} && ${NOTE_START}`,
-    { timeoutMs: CHECKOUT_MS, signal },
+  // Files are written once, for the branch they are wanted of; and what was fetched goes to the disk meanwhile, where
+  // git would wait for it first.
+  const made = await sandbox.exec(
+    `cd -- ${quote(sandbox.root)} && rm -rf -- ${folder} &&
+      LC_ALL=C git -c core.fsync=none clone --quiet --no-checkout -- ${quote(url)} ${folder} && cd -- ${folder} || exit
+    sync .git/objects/pack/* 2>/dev/null &
+    LC_ALL=C ${checkout} && ${NOTE_START} || exit ${CHECKOUT_FAILED}
+    wait`,
+    { timeoutMs: CLONE_MS, signal },
   );
-  if (checked.kind === 'exited' && checked.exitCode === 0) return { ok: true };
-  return { ok: false, ...checkoutFailure(checked, options) };
+  if (made.kind === 'exited' && made.exitCode === 0) return { ok: true };
+  const why =
+    made.kind === 'exited' && made.exitCode === CHECKOUT_FAILED
+      ? checkoutFailure(made, options)
+      : await cloneFailure(made, options);
+  return { ok: false, ...why };
 }
 
 function checkoutFailure(outcome: CommandOutcome, { repository, branch }: CloneOptions): CloneFailure {
