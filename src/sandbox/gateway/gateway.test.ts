@@ -224,6 +224,14 @@ describe('a gateway', () => {
     );
   });
 
+  it('says so in the status line, which is all that pip, npm and wget show of a refusal', async () => {
+    const { path } = await gatewayTo([]);
+    const told =
+      /^HTTP\/1\.1 403 gateway: loop\.test \(127\.0\.0\.1\) is a loopback address: to allow it, .*\r\n/;
+    assert.match(await connectTo(path, 'loop.test:443'), told);
+    assert.match(await get(path, 'http://loop.test/'), told);
+  });
+
   it('sends no header of the hop, writes Host anew and frames the body itself', async () => {
     const host = await startHost();
     const { path } = await gatewayTo([host.port]);

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { HostNotFound } from '../../egress/destination.ts';
 import { EgressRefused } from '../../egress/policy.ts';
-import { STATUS_CODES } from '../../node-http.ts';
 
 /** Why a program's request was not passed on: 400 it can't be read, 403 it is forbidden, 502 its host can't be reached. */
 export interface Refusal {
@@ -23,6 +22,20 @@ export function refusalText({ reason }: Refusal): string {
   return `gateway: ${reason}\n`;
 }
 
+/** Most that programs show of a status line, and more than any reason takes that is not a long name. */
+const PHRASE_LENGTH = 300;
+
+/**
+ * The same in the status line, as pip, npm and wget show nothing else of a proxy's refusal: what is not printable
+ * ASCII would not be allowed there.
+ */
+function phraseOf(refusal: Refusal): string {
+  return refusalText(refusal)
+    .trimEnd()
+    .replaceAll(/[^ -~]/g, '?')
+    .slice(0, PHRASE_LENGTH);
+}
+
 /**
  * Answers a request with a refusal. The connection stays: Node reads the rest of the request away, so that a program
  * in the middle of sending gets to see the answer.
@@ -31,7 +44,7 @@ export function refuse(response: ServerResponse, refusal: Refusal): void {
   if (response.headersSent) return void response.destroy();
   const text = refusalText(refusal);
   const headers = { 'content-type': 'text/plain; charset=utf-8', 'content-length': Buffer.byteLength(text) };
-  response.writeHead(refusal.status, headers).end(text);
+  response.writeHead(refusal.status, phraseOf(refusal), headers).end(text);
 }
 
 /** The same where Node has handed the bare connection over, which then ends. */
@@ -39,7 +52,7 @@ export function refuseAndEnd(client: Duplex, refusal: Refusal): void {
   if (!client.writable || client.destroyed) return void client.destroy();
   const text = refusalText(refusal);
   const head = [
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}`,
+    `HTTP/1.1 ${refusal.status} ${phraseOf(refusal)}`,
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(text)}`,
     'Connection: close',
