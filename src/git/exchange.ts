@@ -83,11 +83,11 @@ export class Exchange {
     subject: Subject,
     call: (send: (outgoing: Outgoing) => Promise<Reply>) => Promise<T> | null,
   ): Promise<Answer<T>> {
-    const failures: ProviderFailure[] = [];
+    const answers: Answer<Reply>[] = [];
     const send = async (outgoing: Outgoing): Promise<Reply> => {
       const answer = await this.send(outgoing, subject);
+      answers.push(answer);
       if (answer.kind === 'ok') return answer.value;
-      failures.push(answer);
       throw new Error(answer.message);
     };
     try {
@@ -95,8 +95,8 @@ export class Exchange {
       return value === null ? this.nowhere(subject) : ok(value);
     } catch (error) {
       this.#caller.throwIfAborted();
-      const [failure] = failures;
-      if (failure) return failure;
+      const [answer] = answers;
+      if (answer) return answer.kind === 'ok' ? this.#unlike(subject) : answer;
       // Text that is no Unicode stands in no address.
       if (error instanceof URIError) return this.nowhere(subject);
       throw error;
@@ -108,13 +108,16 @@ export class Exchange {
   }
 
   /** What a provider said, if it has the shape that is documented. */
-  read<T>(said: unknown, shape: z.ZodType<T>, { what }: Subject): Answer<T> {
+  read<T>(said: unknown, shape: z.ZodType<T>, subject: Subject): Answer<T> {
     const parsed = shape.safeParse(said);
     if (parsed.success) return ok(parsed.data);
-    const [issue] = parsed.error.issues;
-    const where =
-      issue && issue.path.length > 0 ? ` (at ${issue.path.map(String).join('.').slice(0, 100)})` : '';
-    const message = `${this.place.name} gave an answer of a shape that it does not document${where} when it was asked for ${what}.`;
+    const path = parsed.error.issues[0]?.path ?? [];
+    return this.#unlike(subject, path.map(String).join('.').slice(0, 100));
+  }
+
+  #unlike({ what }: Subject, where = ''): ProviderFailure {
+    const place = where === '' ? '' : ` (at ${where})`;
+    const message = `${this.place.name} gave an answer of a shape that it does not document${place} when it was asked for ${what}.`;
     return this.#failed({ kind: 'unexpected', message });
   }
 

@@ -33,6 +33,9 @@ export const troubleFacts: Readonly<Record<string, Fact>> = {
       { body: '{}' },
       { body: '[{}]' },
       { body: '{"data":null}' },
+      { status: 204 },
+      { status: 205, body: '' },
+      { headers: { 'content-type': 'text/html; charset="' }, body: '<html>' },
     ];
     for (const given of bodies) {
       under.server.answerAll(given);

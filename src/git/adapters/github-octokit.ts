@@ -83,7 +83,7 @@ export function within<P>(repository: string, others: P): (P & { owner: string; 
  * The reply as Octokit leaves it alone: as a text. Its own parser, for numbers of any length, takes seconds for 4 MiB of
  * them; and of the head it would log what the host says of deprecation.
  */
-function asText({ status, headers, text }: Reply): Response {
+function asText({ headers, text }: Reply): Response {
   const link = headers.get('link');
-  return new Response(text, { status, headers: { 'content-type': 'text/plain', ...(link && { link }) } });
+  return new Response(text, { headers: { 'content-type': 'text/plain', ...(link && { link }) } });
 }
