@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, cp, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { version } from '../../src/observe/version.ts';
@@ -41,11 +41,18 @@ test('the bundle serves: its interface and its pages, and an agent that works in
   assert.equal(app.output().includes('"level":50'), false, app.output());
 });
 
-test('the sources are bundled again only after a change', async () => {
-  const before = await readdir(join(checkout, 'build/serve'));
+test('the sources are bundled again only after a change, and what still serves from before stays', async () => {
+  const build = join(checkout, 'build');
+  const before = await realpath(join(build, 'serve'));
+  const made = await readdir(before);
   assert.equal(await bundle(), '');
+  assert.equal(await realpath(join(build, 'serve')), before);
   await appendFile(join(checkout, 'src/main.ts'), '// changed\n');
   assert.match(await bundle(), /bundling the sources/);
-  assert.deepEqual((await readdir(join(checkout, 'build'))).toSorted(), ['serve']);
-  assert.deepEqual(await readdir(join(checkout, 'build/serve')), before);
+  const after = await realpath(join(build, 'serve'));
+  assert.notEqual(after, before);
+  assert.deepEqual(await readdir(after), made);
+  assert.deepEqual(await readdir(before), made);
+  const entries = await readdir(build);
+  assert.deepEqual(entries.toSorted(), [basename(before), basename(after), 'serve'].toSorted());
 });
