@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { readBody } from '../egress/read-body.ts';
 import { HIDDEN } from '../secrets/secret.ts';
+import { TimeLimit } from '../time-limit.ts';
 import { type Answer, ok, type ProviderFailure } from './answer.ts';
 import { connectionFailure, failureOf, statusFailure } from './api-failure.ts';
 import type { ApiPlace } from './api-place.ts';
@@ -38,8 +39,9 @@ export class Exchange {
   readonly place: ApiPlace;
   readonly #fetch: typeof globalThis.fetch;
   readonly #caller: AbortSignal;
-  readonly #deadline: AbortSignal;
   readonly #seconds: number;
+  /** When its time is over, on the clock of `performance.now()`. */
+  readonly #until: number;
   /** Whether something was sent that changes something. */
   #wrote = false;
 
@@ -47,8 +49,8 @@ export class Exchange {
     this.place = place;
     this.#fetch = fetch;
     this.#caller = signal;
-    this.#deadline = AbortSignal.timeout(deadlineMs);
     this.#seconds = deadlineMs / 1000;
+    this.#until = performance.now() + deadlineMs;
   }
 
   async send(outgoing: Outgoing, subject: Subject): Promise<Answer<Reply>> {
@@ -57,8 +59,9 @@ export class Exchange {
     const url = addressBelow(place.root, outgoing.url);
     if (url === null) return this.nowhere(subject);
     this.#wrote ||= outgoing.method !== 'GET' && subject.isSearch !== true;
+    using limit = new TimeLimit(this.#caller, this.#until - performance.now());
     try {
-      const response = await this.#fetch(url, this.#init(outgoing));
+      const response = await this.#fetch(url, { ...this.#init(outgoing), signal: limit.signal });
       const { status, headers } = response;
       const body = await readBody(response, ANSWER_BYTES);
       const text = this.#withoutToken(body?.toString('utf8') ?? '');
@@ -68,7 +71,7 @@ export class Exchange {
       return ok({ status, headers, text });
     } catch (error) {
       this.#caller.throwIfAborted();
-      if (!this.#deadline.aborted) return this.#failed(connectionFailure(place, url.host, error));
+      if (!limit.isOver) return this.#failed(connectionFailure(place, url.host, error));
       const message = `${url.host} did not answer within ${this.#seconds} s: try again later.`;
       return this.#failed({ kind: 'unavailable', message });
     }
@@ -140,7 +143,6 @@ export class Exchange {
       },
       ...(body !== undefined && { body }),
       redirect: 'manual',
-      signal: AbortSignal.any([this.#caller, this.#deadline]),
     };
   }
 
