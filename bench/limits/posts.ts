@@ -3,7 +3,8 @@
  * what the operation cannot do without, the writes of a turn in one commit. For settings and providers that is a row as
  * long as ours. For a conversation it is a row that is found by its id, by its user and by whether it waits (three
  * indexes), with its request, and the two events its log begins with, each in a table with a key of its own; the same
- * lengths as ours. No keys, no secrets sealed, nothing merged, nothing redacted, no log; imports nothing of Parley.
+ * lengths as ours. Whose it is, the key says that came with it: the rows of many users lie apart in each index. No key is
+ * looked up, no secrets sealed, nothing merged, nothing redacted, no log; imports nothing of Parley.
  * Serves at `--port` with the database in `--data`, until it is killed.
  */
 import { randomUUID } from 'node:crypto';
@@ -45,7 +46,7 @@ const upsert = database.prepare(
 );
 const insert = database.prepare(
   `insert into conversations (id, user, title, state, created_at, last_event, wanted, request)
-   values (?, 'ann', ?, 'loading', ?, 1, 1, ?)`,
+   values (?, ?, ?, 'loading', ?, 1, 1, ?)`,
 );
 const append = database.prepare('insert into events values (?, ?, ?)');
 
@@ -105,7 +106,9 @@ const routes: FastifyPluginCallbackZod = (server, _options, done) => {
         response: { 200: z.object({ status: z.string(), message: z.null(), conversation_id: z.string() }) },
       },
     },
-    async ({ body }) => {
+    async ({ body, headers }) => {
+      // As long as the id of a user.
+      const user = String(headers['x-session-api-key']).slice(0, 36);
       const id = randomUUID().replaceAll('-', '');
       const message = body.initial_user_msg ?? '';
       // Sealed and in base64 it is a third longer.
@@ -137,7 +140,7 @@ const routes: FastifyPluginCallbackZod = (server, _options, done) => {
         },
       ].map((event) => JSON.stringify(event));
       await store(() => {
-        const { lastInsertRowid: key } = insert.run(id, message.slice(0, 50), timestamp, request);
+        const { lastInsertRowid: key } = insert.run(id, user, message.slice(0, 50), timestamp, request);
         for (const [n, event] of events.entries()) append.run(key, n, event);
       });
       return { status: 'ok', message: null, conversation_id: id };

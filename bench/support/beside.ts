@@ -20,7 +20,7 @@ export interface Operation {
   name: string;
   path: string;
   bodies: readonly unknown[];
-  /** Sent in turn; the bare server does not look at them. */
+  /** Sent in turn; the bare server takes them for users. */
   keys: readonly string[];
   env: Record<string, string>;
   /** Before the server starts, with the folder its data will be in. */
