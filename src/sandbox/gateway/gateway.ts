@@ -3,6 +3,7 @@ import { chmod, rm } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Egress } from '../../egress/destination.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
 import { cachedResolve, type Resolve } from '../../egress/resolver.ts';
@@ -12,6 +13,7 @@ import { forward } from './forward.ts';
 import type { GitFront } from './git-front.ts';
 import { GitHost } from './git-host.ts';
 import { headersToForward } from './headers.ts';
+import { pace } from './pace.ts';
 import { PushExchange } from './push/exchange.ts';
 import type { Push, PushRules } from './push/push.ts';
 import { refusalOf, refuse, refuseAndEnd, type Refusal } from './refusal.ts';
@@ -43,6 +45,10 @@ export interface Gateway {
 }
 
 const CONNECTIONS = 256;
+/** Requests that one connection may send ahead of their answers, which they wait for: some programs send ten. */
+const AHEAD = 16;
+/** More than installing a large tree of packages asks for; the service has one thread for all sandboxes. */
+const PACE = { perSecond: 200, burst: 2_000 };
 const LOGGED_REFUSALS = 100;
 /** None goes untold, so there is an end to what a program inside can have told. */
 const PUSHES = 1_000;
@@ -78,36 +84,69 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     connectionsCheckingInterval: HEAD_MS,
   });
   server.maxConnections = CONNECTIONS;
-  server.on('request', (incoming, response) => {
+  const turn = pace(PACE);
+  const ourTurn = async (signal: AbortSignal): Promise<void> => {
+    const wait = turn();
+    if (wait > 0) await delay(wait, undefined, { signal });
+  };
+  const connections = new Map<Socket, Connection>();
+  server.on('connection', (socket) => {
+    const gone = new AbortController();
+    connections.set(socket, { signal: AbortSignal.any([gone.signal, closing.signal]), open: 0, last: null });
+    socket.once('close', () => {
+      connections.delete(socket);
+      gone.abort();
+    });
+  });
+  const exchange = async (incoming: IncomingMessage, response: ServerResponse, gone: AbortSignal) => {
     const turnDown = (refusal: Refusal): void => {
       tell(refusal);
       refuse(response, refusal);
     };
     const push = { rules: pushRules, turns, may: mayPush, tell: async (told: Push) => pushed?.(told) };
-    serve(git, sandbox, { incoming, response, push }, closing.signal).then(
-      (refusal) => refusal && turnDown(refusal),
-      (error: unknown) => turnDown(refusalOf(error)),
-    );
+    try {
+      await ourTurn(gone);
+      const refusal = await serve(git, sandbox, { incoming, response, push }, gone);
+      if (refusal) turnDown(refusal);
+    } catch (error) {
+      turnDown(refusalOf(error));
+    }
+  };
+  server.on('request', (incoming, response) => {
+    const connection = connections.get(incoming.socket);
+    // Requests that came in one packet with the last one that was taken still come.
+    if (!connection || incoming.socket.destroyed) return;
+    connection.open += 1;
+    if (connection.open > AHEAD) {
+      incoming.socket.destroy();
+      return;
+    }
+    // One at a time, or requests sent ahead would be as many connections of ours, which nobody waits for.
+    const before = connection.last;
+    connection.last = (async () => {
+      await before;
+      if (connection.signal.aborted) return;
+      await exchange(incoming, response, connection.signal);
+      connection.open -= 1;
+    })();
   });
   server.on('connect', (incoming, client, head) => {
     client.on('error', () => client.destroy());
     const target = tunnelTarget(incoming.url ?? '');
     if (!target) return refuseAndEnd(client, { status: 400, reason: 'CONNECT takes host:port' });
-    openTunnel(sandbox, target, client, head, closing.signal).catch((error: unknown) => {
-      const refusal = refusalOf(error);
-      tell(refusal);
-      refuseAndEnd(client, refusal);
-    });
+    const signal = connections.get(incoming.socket)?.signal ?? closing.signal;
+    ourTurn(signal)
+      .then(() => openTunnel(sandbox, target, client, head, signal))
+      .catch((error: unknown) => {
+        const refusal = refusalOf(error);
+        tell(refusal);
+        refuseAndEnd(client, refusal);
+      });
   });
   server.on('clientError', (_error, client) => {
     refuseAndEnd(client, { status: 400, reason: 'this is not a request that HTTP allows' });
   });
 
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   await rm(socketPath, { force: true });
   server.listen(socketPath);
   await once(server, 'listening');
@@ -118,10 +157,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       closing.abort();
       const closed = server.listening ? once(server, 'close') : null;
       server.close();
-      for (const socket of sockets) socket.destroy();
+      for (const socket of connections.keys()) socket.destroy();
       await closed;
     },
   };
+}
+
+interface Connection {
+  /** Aborted when it has ended, or the gateway is closed. */
+  signal: AbortSignal;
+  /** Requests of it that are not answered to their end. */
+  open: number;
+  /** Ends with the exchange that the next request waits for. */
+  last: Promise<void> | null;
 }
 
 interface Exchange {
