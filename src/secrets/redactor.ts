@@ -7,7 +7,8 @@ const SHORTEST_TOKEN = 4;
 
 /**
  * Puts {@link HIDDEN} wherever one of the secrets stands: as it is, line by line, in base64 or hex, and however its
- * characters are escaped for a URL or a JSON text, twice over. Values of less than eight characters are left alone.
+ * characters are escaped for a URL or a JSON text, twice over. Values of less than eight characters are left alone. The
+ * rest of a text that is made of beginnings of a long secret is hidden, too: nobody waits until it is searched.
  *
  * This is no wall: who has a secret can always write it in a way that nobody looks for. It keeps secrets out of the
  * log that got into an output as they do, by mistake.
@@ -65,9 +66,9 @@ function clean(
   const search = patterns.in(text, whole);
   const pieces: string[] = [];
   let done = covered;
-  let at = 0;
-  for (; at < text.length; at += 1) {
-    const end = search.endAt(at);
+  let at = search.candidate(0);
+  for (; at < text.length; at = search.candidate(at + 1)) {
+    const end = search.isTooLong ? text.length : search.endAt(at);
     if (end === NONE) continue;
     if (end === OPEN) break;
     // Secrets that overlap are hidden by one mark.

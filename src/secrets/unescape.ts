@@ -10,7 +10,7 @@ type Escape = typeof PERCENT | typeof BACKSLASH;
  * The ways in which a text may have been escaped, the last escape first: for a URL, for JSON (or JavaScript, Python,
  * C, the shell), and each of those once more. Deeper is not looked at.
  */
-export const READINGS: readonly (readonly Escape[])[] = [
+const READINGS: readonly (readonly Escape[])[] = [
   [PERCENT],
   [BACKSLASH],
   [PERCENT, PERCENT],
@@ -24,6 +24,15 @@ const CONTROLS = new Map(
 );
 const U = 0x75;
 const X = 0x78;
+
+/**
+ * Those of the ways that are different for this text: undoing first an escape that does not occur in it does nothing,
+ * and leaves a way that is there, too.
+ */
+export function readingsOf(text: string): readonly (readonly Escape[])[] {
+  const occurs = { [PERCENT]: text.includes('%'), [BACKSLASH]: text.includes('\\') };
+  return READINGS.filter(([first = PERCENT]) => occurs[first]);
+}
 
 /** Reads a text character by character, undoing escapes from any position on. */
 export class Unescape {
