@@ -1,11 +1,24 @@
 import type { Rating } from '../analyzer.ts';
-import { type Call, has, operands } from './call.ts';
+import { type Call, has, operands, valuesOf } from './call.ts';
 import { high, LOW, medium, worst } from './rating.ts';
-import { writesPath } from './paths.ts';
+import { absolute, type Ground, writesPath } from './paths.ts';
+import type { Token } from './words.ts';
 
 /** Settings by which git starts programs, or goes elsewhere. */
 const DANGEROUS =
-  /^(alias\..*|core\.(sshcommand|hookspath|fsmonitor|pager|editor|gitproxy|askpass)|credential\..*|url\..*|http\..*proxy|http\.sslverify|diff\..*\.(command|textconv)|diff\.external|filter\..*|merge\..*\.driver|sequence\.editor|gpg\..*program|uploadpack\..*|protocol\..*)$/i;
+  /^(alias\..*|include(if\..*)?\.path|remote\..*\.(uploadpack|receivepack|proxy|vcs)|core\.(sshcommand|hookspath|fsmonitor|pager|editor|gitproxy|askpass)|credential\..*|url\..*|http\..*proxy|http\.sslverify|diff\..*\.(command|textconv)|diff\.external|filter\..*|merge\..*\.driver|sequence\.editor|gpg\..*program|uploadpack\..*|protocol\..*)$/i;
+/** Options with which a command of git starts a program that they name: short ones, then long ones. */
+const STARTS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  clone: ['u', '--upload-pack', '--template'],
+  init: ['', '--template'],
+  fetch: ['', '--upload-pack'],
+  pull: ['', '--upload-pack'],
+  'ls-remote': ['', '--upload-pack', '--exec'],
+  'fetch-pack': ['', '--upload-pack', '--exec'],
+  archive: ['', '--exec'],
+  grep: ['O', '--open-files-in-pager'],
+  difftool: ['x', '--extcmd'],
+};
 const READS = new Set(
   'status log diff show branch tag blame grep ls-files ls-tree ls-remote rev-parse rev-list describe shortlog reflog cat-file remote config help version whatchanged name-rev merge-base for-each-ref count-objects var check-ignore'.split(
     ' ',
@@ -17,11 +30,16 @@ export function rateGit(call: Call): Rating {
   const { args } = call;
   let at = 0;
   const found: Rating[] = [];
+  let { ground } = call;
   for (; at < args.length; at += 1) {
     const text = args[at]?.text ?? '';
     if (text === '-c' || text === '--config-env')
       found.push(setting(args[(at += 1)]?.text.split('=')[0] ?? ''));
-    else if (text === '-C' || text === '--git-dir' || text === '--work-tree') at += 1;
+    else if (text === '-C' || text === '--work-tree') ground = within(ground, args[(at += 1)]);
+    else if (text === '--git-dir') at += 1;
+    else if (text.startsWith('--work-tree='))
+      ground = within(ground, valuesOf(args.slice(at, at + 1), '', '--work-tree')[0]);
+    else if (text.startsWith('--config-env=')) found.push(setting(text.split('=')[1] ?? ''));
     else if (text.startsWith('--exec-path=')) found.push(high('It has git start other programs.'));
     else if (!text.startsWith('-')) break;
   }
@@ -29,7 +47,11 @@ export function rateGit(call: Call): Rating {
   const rest = args.slice(at + 1);
   if (!command) return worst(found);
   if (!command.known) return high('Which git command it is shows only when it runs.');
-  return worst([...found, commandRisk(command.text, { ...call, args: rest })]);
+  const started = STARTS[command.text];
+  if ((started && has(rest, ...started)) || rest.some(({ text }) => text.startsWith('ext::'))) {
+    return high('It has git start another program.');
+  }
+  return worst([...found, commandRisk(command.text, { ...call, args: rest, ground })]);
 }
 
 function commandRisk(command: string, call: Call): Rating {
@@ -70,6 +92,7 @@ function commandRisk(command: string, call: Call): Rating {
     }
     case 'clone':
       return worst([
+        ...valuesOf(args, '-c', '--config').map(({ text }) => setting(text.split('=')[0] ?? '')),
         medium('It fetches a repository.'),
         ...operands(args)
           .slice(1)
@@ -84,7 +107,7 @@ function commandRisk(command: string, call: Call): Rating {
     case 'tag':
       return has(args, 'Dd', '--delete') ? medium(`It removes a ${command}.`) : LOW;
     default:
-      if (LOSES.test(command)) return medium(`git ${command} may lose work that is not committed.`);
+      if (LOSES.test(command)) return loses(command, call);
       return READS.has(command) ||
         /^(add|commit|switch|fetch|pull|merge|init|mv|rm|cherry-pick|revert|notes|apply|am|format-patch|archive|bundle)$/.test(
           command,
@@ -92,6 +115,25 @@ function commandRisk(command: string, call: Call): Rating {
         ? LOW
         : medium(`git ${command} is no everyday command.`);
   }
+}
+
+/** What is not committed is lost; elsewhere than in the workspace, or all around, that is more than the agent's own. */
+function loses(command: string, { args, ground }: Call): Rating {
+  const cleaned = command === 'clean' ? operands(args, /^(-e|--exclude)$/) : [];
+  return worst([
+    writesPath('.', ground),
+    ...cleaned
+      .filter(({ text }) => text !== '.')
+      .map(({ text, known }) =>
+        known ? writesPath(text, ground, true) : high('What it removes shows only when it runs.'),
+      ),
+    medium(`git ${command} may lose work that is not committed.`),
+  ]);
+}
+
+/** Where git works when it is told to work elsewhere. */
+function within(ground: Ground, place: Token | undefined): Ground {
+  return { ...ground, cwd: place?.known ? absolute(place.text, ground.cwd) : null };
 }
 
 function push({ args }: Call): Rating {
@@ -111,7 +153,8 @@ function push({ args }: Call): Rating {
 }
 
 function configured({ args }: Call): Rating {
-  const [key, value] = operands(args, /^(-f|--file|--type|--default)$/);
+  const words = operands(args, /^(-f|--file|--type|--default)$/);
+  const [key, value] = /^(set|get|unset|list|edit)$/.test(words[0]?.text ?? '') ? words.slice(1) : words;
   if (!key || value === undefined) return has(args, 'e', '--edit') ? medium('It changes git settings.') : LOW;
   if (has(args, '', '--global', '--system')) return high('It changes the git settings of everything here.');
   return setting(key.text);

@@ -7,7 +7,7 @@ const LANGUAGES =
   /^(python[0-9.]*|pypy3?|node|nodejs|deno|bun|perl|ruby|php|lua|tclsh|osascript|Rscript|julia|groovy|jshell|ghci|scala|irb)$/;
 /** What code in another language does when it leaves what it was written for: starts programs, connects, decodes, removes. */
 const REACHES =
-  /\b(os\.(system|popen|exec\w*|spawn\w*|remove|unlink|environ)|subprocess|child_process|execSync|spawnSync|pty\.|socket|urllib|requests\.|http\.client|httpx|fetch\(|net\.connect|require\(['"](net|http|https|dgram)|shutil\.rmtree|rmSync|unlinkSync|base64|b64decode|atob|fromhex|Buffer\.from|marshal|pickle|__import__|importlib|eval\(|exec\(|compile\(|system\(|\b(system|exec|spawn)\s*['"]|`|qx\b|popen|IO::Socket|TCPSocket|Net::HTTP|fsockopen|shell_exec|passthru|proc_open|process\.env|ENV\[|getenv|chmod)/;
+  /\b(os\.(system|popen|exec\w*|spawn\w*|remove|unlink|environ)|subprocess|child_process|execSync|spawnSync|pty\.|socket|urllib|requests\.|http\.client|httpx|fetch\(|net\.connect|require\(['"](net|http|https|dgram)|shutil\.rmtree|rmSync|unlinkSync|base64|b64decode|atob|fromhex|Buffer\.from|marshal|pickle|__import__|importlib|eval\(|exec\(|compile\(|system\(|\b(system|exec|spawn)\s*['"]|`|qx\b|popen|IO::Socket|TCPSocket|Net::HTTP|fsockopen|shell_exec|passthru|proc_open|process\.(env|binding|dlopen)|Deno\.|Bun\.|[Oo]pen3|mainModule|os\.execute|io\.popen|ENV\[|getenv|chmod)|%x\W|-M(IO|Socket|LWP|HTTP|Net|POSIX)\b/;
 const READS_ONLY = /^(-V|-v|--version|--help|-h)$/;
 
 /** Null for a program that runs no code it is given. */
@@ -44,11 +44,15 @@ export function scriptFile(path: string | null): Rating {
 
 function language({ name, args, input, piped, open, command }: Call): Rating {
   const code = args.findIndex(({ text }) => CODE.test(text));
+  const glued = args.find(({ text }) => /^--(eval|print)=/.test(text));
+  if (glued)
+    return glued.known ? ofCode(glued.text) : high('The code that it is given shows only when it runs.');
   if (name.startsWith('python') && args.some(({ text }) => text === '-m')) return pythonModule(args, command);
   if (code !== -1) {
     const given = args[code + 1];
     if (!given?.known || open) return high('The code that it is given shows only when it runs.');
-    return ofCode(given.text);
+    // Options before the code load libraries for it.
+    return ofCode(args.map(({ text }) => text).join('\n'));
   }
   if (args.length > 0 && args.every(({ text }) => READS_ONLY.test(text))) return LOW;
   const [file] = operands(args);

@@ -4,12 +4,15 @@ import { readsPath, writesPath } from './paths.ts';
 import { high, LOW, medium, worst } from './rating.ts';
 
 const CONNECTS =
-  /^(nc|ncat|netcat|socat|telnet|ssh|sftp|scp|ftp|lftp|tftp|rsh|rlogin|ssh-copy-id|mail|sendmail|mutt|mailx|cryptcat|openvpn|wg|nmap|masscan|tcpdump|ngrok|cloudflared|rclone|s3cmd|smbclient|ldapsearch|dig|nslookup|host)$/;
+  /^(nc|ncat|netcat|socat|telnet|ssh|sftp|scp|ftp|lftp|tftp|rsh|rlogin|ssh-copy-id|mail|sendmail|mutt|mailx|cryptcat|openvpn|wg|nmap|masscan|tcpdump|ngrok|localtunnel|cloudflared|rclone|s3cmd|smbclient|ldapsearch|dig|nslookup|host)$/;
 
 /** Null for a program that does not use the network. */
 export function rateNetwork(call: Call): Rating | null {
   const { name, args, ground } = call;
   if (CONNECTS.test(name)) return high(`${name} connects to other machines.`);
+  if (/^(ping6?|traceroute|getent)$/.test(name) && args.some(({ substitutes }) => substitutes)) {
+    return high('It sends the output of another command.');
+  }
   if (name === 'rsync') return rsync(call);
   if (name !== 'curl' && name !== 'wget' && name !== 'http' && name !== 'https') return null;
   if (args.some(({ substitutes }) => substitutes)) return high('It sends the output of another command.');

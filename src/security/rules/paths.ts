@@ -8,7 +8,7 @@ const CREDENTIALS =
   /(^|\/)(\.ssh|\.aws|\.gnupg|\.kube|\.docker\/config\.json|\.netrc|\.git-credentials|\.npmrc|\.pypirc|\.pgpass|\.my\.cnf|\.config\/(gh|gcloud|git\/credentials|hub)|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.vault-token|\.terraform\.d\/credentials\.tfrc\.json|\.(bash|zsh|python|psql|mysql)_history|id_(rsa|dsa|ecdsa|ed25519)[^/]*|\.env(\.(local|production|prod|staging|development))?|keyrings?|[^/]*\.(pem|p12|pfx|keystore|jks|kdbx))(\/|$)|^\/etc\/(g?shadow|sudoers|ssl\/private|ssh\/ssh_host)|^\/proc\/[^/]+\/(environ|mem)$|^\/dev\/(mem|kmem)$|^\/run\/secrets(\/|$)/i;
 /** Where a change is carried out later, by whoever works in the repository or starts a shell. */
 const TRIGGERS =
-  /(^|\/)(\.git(\/(hooks|config|info)(\/|$)|$)|\.bash(rc|_profile|_login|_logout)$|\.profile$|\.zsh(rc|env)$|\.envrc$|\.gitconfig$|\.config\/git\/config$)/;
+  /(^|\/)(\.git(\/(hooks|config|info)(\/|$)|$)|\.husky(\/|$)|\.bash(rc|_profile|_login|_logout|_aliases)$|\.profile$|\.zsh(rc|env)$|\.envrc$|\.gitconfig$|\.config\/git\/config$)/;
 const DEVICES = /^\/dev\/(null|stdout|stderr|stdin|tty|fd\/\d+|zero|full|u?random)$/;
 
 /** A path as it is reached from `cwd`; `~` stays at its beginning. Null when `cwd` is not known and it matters. */

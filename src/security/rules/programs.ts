@@ -5,21 +5,18 @@ import { rateGit } from './git.ts';
 import { rateInterpreter, scriptFile } from './interpreters.ts';
 import { rateNetwork } from './network.ts';
 import { ratePublishing } from './publishing.ts';
+import { ratePackages } from './packages.ts';
 import { high, LOW, medium, worst } from './rating.ts';
 import type { Token } from './words.ts';
 import { rateWrapper } from './wrappers.ts';
 
 const NEVER =
-  /^(sudo|doas|su|pkexec|runuser|chroot|unshare|nsenter|mount|umount|mkfs(\..+)?|mke2fs|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|swapoff|swapon|shred|shutdown|reboot|halt|poweroff|init|telinit|systemctl|service|crontab|at|batch|useradd|userdel|usermod|groupadd|passwd|chpasswd|visudo|vipw|insmod|rmmod|modprobe|sysctl|iptables|ip6tables|nft|ufw|setcap|setenforce|chattr|gdb|strace|ltrace|bpftrace|gpg|gpg2|ssh-keygen|ssh-add|ssh-agent|security|keyctl|secret-tool|pass|vault|op|bw|aws-vault|kill-all|killall5|debugfs|dmsetup|kexec|capsh)$/;
+  /^(sudo|doas|su|pkexec|runuser|chroot|unshare|nsenter|mount|umount|mkfs(\..+)?|mke2fs|fdisk|sfdisk|parted|wipefs|losetup|cryptsetup|swapoff|swapon|shred|shutdown|reboot|halt|poweroff|init|telinit|ld(-linux.*)?\.so.*|systemctl|service|crontab|at|batch|useradd|userdel|usermod|groupadd|passwd|chpasswd|visudo|vipw|insmod|rmmod|modprobe|sysctl|iptables|ip6tables|nft|ufw|setcap|setenforce|chattr|gdb|strace|ltrace|bpftrace|gpg|gpg2|ssh-keygen|ssh-add|ssh-agent|security|keyctl|secret-tool|pass|vault|op|bw|aws-vault|kill-all|killall5|debugfs|dmsetup|kexec|capsh)$/;
 const HARMLESS = new Set(
-  'mktemp [ [[ test true false : echo printf pwd cd pushd popd dirs ls dir head tail cat tac nl less more wc sort uniq cut tr rev fold fmt column paste join comm diff cmp grep egrep fgrep zgrep rg ag ack fd tree file stat du df date cal uname hostname whoami id groups uptime ps top free which type whereis hash basename dirname realpath readlink seq sleep wait jobs expr bc dc jq yq xmllint md5sum sha1sum sha256sum sha512sum cksum b2sum od hexdump strings nproc getconf locale man info help times shopt set umask ulimit return exit break continue shift local let getopts nm objdump readelf ldd lsof tput clear yes factor numfmt pr tsort bg fg disown sync exa eza bat delta cloc tokei scc make cmake ninja meson tsc eslint oxlint oxfmt prettier jest vitest mocha ava tap pytest tox nox mypy ruff black isort flake8 pylint pyright go gofmt rustc rustfmt javac java gcc g++ cc c++ clang clang-format ld ar shellcheck shfmt hadolint yamllint markdownlint rubocop rspec phpunit bundle rake ctest mkfifo tsx ts-node'.split(
+  'mktemp [ [[ test true false : echo printf pwd cd pushd popd dirs ls dir head tail cat tac nl less more wc sort uniq cut tr rev fold fmt column paste join comm diff cmp grep egrep fgrep zgrep rg ag ack fd tree file stat du df date cal uname hostname whoami id groups uptime ps top free which type whereis hash basename dirname realpath readlink seq sleep wait jobs expr bc dc jq yq xmllint md5sum sha1sum sha256sum sha512sum cksum b2sum od hexdump strings nproc getconf locale man info help times shopt set umask ulimit return exit break continue shift local let getopts nm objdump readelf ldd lsof tput clear yes factor numfmt pr tsort bg fg disown sync exa eza bat delta cloc tokei scc make cmake ninja meson tsc eslint oxlint oxfmt prettier jest vitest mocha ava tap pytest tox nox mypy ruff black isort flake8 pylint pyright go gofmt rustc rustfmt javac java gcc g++ cc c++ clang clang-format ld ar shellcheck shfmt hadolint yamllint markdownlint rubocop rspec phpunit rake ctest mkfifo tsx ts-node'.split(
     ' ',
   ),
 );
-const MANAGERS =
-  /^(npm|pnpm|yarn|bun|cargo|poetry|uv|pdm|hatch|mvn|gradle|gradlew|dotnet|mix|pip|pip3|pipx|apt|apt-get|apk|dnf|yum|pacman|brew|gem|conda|mamba|composer|corepack|nvm|rustup|snap)$/;
-const EVERYDAY =
-  /^(|test|t|run( \S+)?|build|check|clippy|fmt|lint|start|ls|list|view|outdated|audit|why|show|freeze|--version|-v|-V|compile|verify|doc|tree|info|search|exec .*|pack|bench)( |$)/;
 
 /** Rates one program with its arguments. */
 export function rateProgram(call: Call): Rating {
@@ -32,6 +29,7 @@ export function rateProgram(call: Call): Rating {
     rateInterpreter(call) ??
     rateNetwork(call) ??
     ratePublishing(call) ??
+    ratePackages(call) ??
     rateBuiltin(call) ??
     rateFiles(call);
   if (special) return special;
@@ -39,12 +37,6 @@ export function rateProgram(call: Call): Rating {
     return args.some(({ text }) => text === '-1' || text === '1') && name === 'kill'
       ? high('It ends every program there is.')
       : medium('It ends programs.');
-  }
-  if (MANAGERS.test(name)) {
-    const said = operands(args)
-      .map(({ text }) => text)
-      .join(' ');
-    return EVERYDAY.test(said) ? LOW : medium(`${name} installs or changes packages.`);
   }
   if (HARMLESS.has(name)) return LOW;
   return medium(`What ${name} does is not known here.`);
@@ -106,24 +98,36 @@ function rateBuiltin(call: Call): Rating | null {
       ]);
     case 'make':
     case 'gmake':
-      return args.some(({ text }) => /^(SHELL[:+?]*=|--eval\b|-E)/.test(text))
+      return args.some(({ text }) => /^(SHELL[:+?]*=|--eval\b|-E)/.test(text)) ||
+        valuesOf(args, '-f', '--file', '--makefile').some(({ text }) =>
+          /^(-|\/dev\/.*|\/proc\/.*)$/.test(text),
+        )
         ? high('It is given commands that stand in no file.')
         : null;
     case 'openssl':
       return operands(args)[0]?.text === 's_client'
         ? high('openssl connects to another machine.')
         : medium('It handles keys or certificates.');
+    case 'less':
+    case 'more':
+    case 'man':
+      return has(args, 'PH', '--pager', '--html') || args.some(({ text }) => /^\+.*!/.test(text))
+        ? startsAnother(name)
+        : LOW;
+    case 'zip':
+      return has(args, '', '-TT', '--unzip-command') ? startsAnother(name) : null;
     case 'npx':
     case 'pnpx':
     case 'bunx':
     case 'uvx': {
+      const calls = carriedOut(call, valuesOf(args, '-c', '--call'));
       const rest = args.slice(
         Math.max(
           0,
           args.findIndex(({ text }) => !text.startsWith('-')),
         ),
       );
-      return worst([medium(`${name} fetches a program and starts it.`), call.command(rest)]);
+      return worst([medium(`${name} fetches a program and starts it.`), calls, call.command(rest)]);
     }
     case 'awk':
     case 'gawk':
@@ -156,10 +160,19 @@ function rateBuiltin(call: Call): Rating | null {
     case 'ed':
     case 'emacs':
     case 'nano':
-      return medium(`${name} needs a terminal.`);
+    case 'ex':
+    case 'view':
+    case 'nvim':
+      return args.some(({ text }) => /!|system\(|shell|:py|:lua|call-process/.test(text)) || call.piped
+        ? startsAnother(name)
+        : medium(`${name} needs a terminal.`);
     default:
       return null;
   }
+}
+
+function startsAnother(name: string): Rating {
+  return high(`It has ${name} start another program.`);
 }
 
 function carriedOut(call: Call, scripts: readonly Token[]): Rating {

@@ -59,13 +59,13 @@ const PUBLISHES: Readonly<Record<string, RegExp>> = {
 export function ratePublishing({ name, args }: Call): Rating | null {
   const words = PUBLISHES[name];
   if (!words) return null;
-  if (args.some(({ text }) => text === '--dry-run' || text === '--help')) return LOW;
   const said = operands(
     args,
     /^(--prefix|--workspace|-w|-C|--cwd|-R|--repo|--profile|--region|-n|--namespace|-f|--file)$/,
   )
     .map(({ text }) => text)
     .join(' ');
+  if (words.test(said) && args.some(({ text }) => text === '--dry-run' || text === '--help')) return LOW;
   if (words.test(said)) return high(`${name} ${said.split(' ')[0] ?? ''} reaches what others use.`);
   return said.includes('\u0000') ? medium(`What ${name} does shows only when it runs.`) : null;
 }

@@ -78,7 +78,7 @@ function textOf(part: WordPart, variables: Variables, found: Found): string {
 function valueOf(name: string, variables: Variables, found: Found): string {
   found.plain = false;
   found.variables.push(name);
-  if (/^[?#!$0-9@*_-]$/.test(name) && !/[@*1-9]/.test(name)) return '0';
+  if (/^[?#!$-]$/.test(name)) return '0';
   const value = variables.has(name) ? variables.get(name) : GIVEN[name];
   return value ?? UNKNOWN;
 }
