@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { openingEvents } from './agent/opening.ts';
+import { openingOf } from './agent/opening.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { ensureSessionKey, SESSION_KEY_FILE } from './auth/session-key.ts';
 import { OnlyUser } from './auth/only-user.ts';
@@ -200,6 +200,8 @@ export async function build(
           async (context) => await (await import('./agent/run-agent.ts')).runAgent(context),
           metrics,
         ),
+        introductionOf: async (context) =>
+          await (await import('./agent/run-agent.ts')).introductionOf(context),
         redactor: redactorOf,
         ran: (userId, facts) => analytics.runEnded(userId, facts),
         mcp,
@@ -232,7 +234,7 @@ export async function build(
       },
       discard: (key) => sandboxes.discard(key),
     },
-    opening: openingEvents,
+    opening: openingOf,
     admitWork: () => freeSpace.admit(),
     redactor: async (userId, own) => redactorOf(await settings.snapshot(userId), own),
   });

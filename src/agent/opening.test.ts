@@ -4,23 +4,18 @@ import { test } from 'node:test';
 import { TASK_TYPES, type ConversationBody } from '../contract/conversations.ts';
 import { PROVIDERS } from '../contract/providers.ts';
 import { isAction } from '../events/event.ts';
-import { openingEvents, titleOf } from './opening.ts';
+import { openingOf, titleOf } from './opening.ts';
 import { suggestedTaskPrompt } from './prompts/suggested-task.ts';
 
 const ID = 'abcdef0123';
 
 function first(request: ConversationBody): { title: string; text: string | null; images: string[] | null } {
-  const { title, events } = openingEvents(ID, request);
-  const message = events.find((event) => isAction(event, 'message'));
+  const { title, message } = openingOf(ID, request);
   const args = message && isAction(message, 'message') ? message.args : null;
   return { title, text: args?.content ?? null, images: args?.image_urls ?? null };
 }
 
-test('a conversation begins loading, with the first message when there is one', () => {
-  assert.deepEqual(
-    openingEvents(ID, {}).events.map((event) => ('observation' in event ? event.observation : event.action)),
-    ['agent_state_changed'],
-  );
+test('what a user says first is the text and the images of the request, or nothing', () => {
   assert.deepEqual(first({}), { title: 'Conversation abcde', text: null, images: null });
   assert.deepEqual(first({ initial_user_msg: 'Fix it\nnow' }), {
     title: 'Fix it',

@@ -1,6 +1,6 @@
 import type { ConversationBody } from '../contract/conversations.ts';
 import { ServiceError } from '../errors.ts';
-import { stateChanged, userMessage } from '../events/build.ts';
+import { userMessage } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { readRecording } from './replay/recording.ts';
 import { microagentPrompt, providerCalled, suggestedTaskPrompt } from './prompts/suggested-task.ts';
@@ -8,10 +8,14 @@ import { microagentPrompt, providerCalled, suggestedTaskPrompt } from './prompts
 const MAX_TITLE = 50;
 
 /**
- * What a new conversation is called, and its first events: to be written with its row.
+ * What a new conversation is called, and what its user says first: the message of the request, or the prompt of its
+ * task; null for nothing.
  * @throws ServiceError invalid_request, for a recording that cannot be replayed
  */
-export function openingEvents(id: string, request: ConversationBody): { title: string; events: NewEvent[] } {
+export function openingOf(
+  id: string,
+  request: ConversationBody,
+): { title: string; message: NewEvent | null } {
   const replayed = firstReplayed(request);
   const text = replayed?.content ?? firstWords(request);
   const images = request.image_urls ?? [];
@@ -19,10 +23,7 @@ export function openingEvents(id: string, request: ConversationBody): { title: s
   const first = replayed
     ? { ...userMessage(replayed.content, replayed.imageUrls, replayed.fileUrls), replay: 0 }
     : userMessage(text, images);
-  return {
-    title: titleFor(id, request, text),
-    events: [stateChanged('loading'), ...(says || replayed ? [first] : [])],
-  };
+  return { title: titleFor(id, request, text), message: says || replayed ? first : null };
 }
 
 /** The message that a recording begins with. */

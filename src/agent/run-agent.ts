@@ -1,3 +1,4 @@
+import type { NewEvent } from '../events/event.ts';
 import { ConversationGone, Fenced } from '../events/log.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { timedOut } from './failure.ts';
@@ -5,6 +6,7 @@ import type { Mind } from './mind.ts';
 import { NoModelMind } from './no-model-mind.ts';
 import { ReplayMind } from './replay/replay-mind.ts';
 import { Run } from './run.ts';
+import { RunLog } from './run-log.ts';
 import { SelfCheckMind } from './self-check.ts';
 import { ModelMind } from './model-mind.ts';
 
@@ -26,6 +28,13 @@ export async function runAgent(given: AgentContext): Promise<AgentOutcome> {
     if (signal.aborted) return { kind: 'aborted' };
     throw error;
   }
+}
+
+/** The `system` event that the log is to begin with; null when it has it, or where there is none. */
+export async function introductionOf(context: AgentContext): Promise<NewEvent | null> {
+  const log = new RunLog(context.journal);
+  await log.open(context.condensation ?? -1);
+  return mindOf(context).introduction(log);
 }
 
 async function drive(run: Run, late: AbortSignal | null): Promise<AgentOutcome> {

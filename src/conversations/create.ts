@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversationBody, ConversationStatus } from '../contract/conversations.ts';
-import type { NewEvent } from '../events/event.ts';
-import { redactEvent } from '../events/redact.ts';
+import { stateChanged } from '../events/build.ts';
 import type { ConversationPorts } from './ports.ts';
 import { secretsOf } from '../mcp/server.ts';
 import { ownServers } from './own-servers.ts';
@@ -48,13 +47,14 @@ export async function createOrJoin(
       const stored = vault.open(await conversations.request(known.key), requestBinding(userId, id));
       const repetition = stored.unwrap() === request.unwrap();
       // A recording is replayed by a conversation of its own, or not at all.
-      const message = repetition || body.replay_json ? undefined : firstMessage(opening(id, body).events);
-      if (message) return await say({ conversations, events }, known, redactEvent(message, redact));
+      const message = repetition || body.replay_json ? null : opening(id, body).message;
+      if (message) return await say(ports, { conversations, events }, known, message, redact);
       return await wake({ conversations, events }, known);
     }
     await admitToLine(conversations, { userId, wanted: false, driver: null });
-    const { title, events: first } = opening(id, body);
+    const { title, message } = opening(id, body);
     const { repository, provider, branch, trigger } = workplace(body);
+    // The message follows once the agent is there and has introduced itself: it stands in the request until then.
     const key = await conversations.insert(
       {
         id,
@@ -65,10 +65,10 @@ export async function createOrJoin(
         selectedBranch: branch,
         gitProvider: provider,
         createdAt: now.toISOString(),
-        unfinished: firstMessage(first) !== undefined || Boolean(body.replay_json),
+        unfinished: message !== null || Boolean(body.replay_json),
         request: vault.seal(request, requestBinding(userId, id)),
       },
-      first.map((event) => redactEvent(event, redact)),
+      [stateChanged('loading')],
     );
     if (idempotencyKey !== undefined && !body.conversation_id) {
       await conversations.saveIdempotent(userId, idempotencyKey, id, now.toISOString());
@@ -77,8 +77,4 @@ export async function createOrJoin(
   });
   if (created.wanted) ports.drivers.offer({ key: created.key, userId });
   return { conversation_id: created.id, conversation_status: created.status };
-}
-
-function firstMessage(events: readonly NewEvent[]): NewEvent | undefined {
-  return events.find((event) => 'action' in event && event.action === 'message' && event.source === 'user');
 }

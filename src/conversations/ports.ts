@@ -38,8 +38,8 @@ export interface Watchers {
   end(conversation: number): void;
 }
 
-/** The words of a new conversation: its first events, and what it is called. */
-export type Opening = (id: string, request: ConversationBody) => { title: string; events: NewEvent[] };
+/** The words of a new conversation: what it is called, and what its user says first, if anything. */
+export type Opening = (id: string, request: ConversationBody) => { title: string; message: NewEvent | null };
 
 /** What conversations stand on. */
 export interface ConversationPorts {

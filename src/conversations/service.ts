@@ -113,11 +113,11 @@ export class ConversationService {
     // What runs is told; what would have to be begun for it is not.
     if (driver === null) await this.#ports.admitWork();
     const redact = await this.#redactor(conversation);
-    const event = redactEvent(userMessage(message.content, message.imageUrls, message.fileUrls), redact);
+    const event = userMessage(message.content, message.imageUrls, message.fileUrls);
     await this.#ports.transact(async ({ conversations, events }) => {
       const row = await conversations.get(key);
       if (!row) throw conversationNotFound(id);
-      await say({ conversations, events }, row, event);
+      await say(this.#ports, { conversations, events }, row, event, redact);
     });
     this.#ports.drivers.offer({ key, userId: principal.userId });
   }

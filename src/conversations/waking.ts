@@ -2,7 +2,9 @@ import type { ConversationStatus } from '../contract/conversations.ts';
 import { ServiceError } from '../errors.ts';
 import { stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
-import type { ConversationStores } from './ports.ts';
+import { redactEvent } from '../events/redact.ts';
+import type { ConversationPorts, ConversationStores } from './ports.ts';
+import { requestBinding, storedRequest } from './request.ts';
 import type { Conversation, ConversationChange, ConversationStore } from './store.ts';
 
 /** How many conversations of one user may wait for their turn. */
@@ -16,15 +18,30 @@ export interface Touched {
   wanted: boolean;
 }
 
-/** Appends what the user says, which has to be taken up: a stopped conversation is started. @throws ServiceError queue_full */
+/**
+ * Appends what the user says, which has to be taken up: a stopped conversation is started. What the conversation was
+ * created to begin with comes before it, if it still waits for the agent. @throws ServiceError queue_full
+ */
 export async function say(
+  { vault, opening }: Pick<ConversationPorts, 'vault' | 'opening'>,
   { conversations, events }: ConversationStores,
   row: Conversation,
   event: NewEvent,
+  redact: (text: string) => string,
 ): Promise<Touched> {
   await admitToLine(conversations, row);
   const status = await rouse({ conversations, events }, row, { wanted: true, unfinished: true });
-  await events.append(row.key, [event]);
+  const said = [event];
+  if (row.lastUserMessage < 0) {
+    const sealed = await conversations.request(row.key);
+    const request = storedRequest(vault.open(sealed, requestBinding(row.userId, row.id)));
+    const { message } = opening(row.id, request);
+    if (message) said.unshift(message);
+  }
+  await events.append(
+    row.key,
+    said.map((one) => redactEvent(one, redact)),
+  );
   return { key: row.key, id: row.id, status, wanted: true };
 }
 

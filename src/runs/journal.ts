@@ -47,6 +47,21 @@ export class RunJournal implements Journal {
     });
   }
 
+  /** Begins the log of the agent: its introduction, if it has one, then what the user says first, if that is not there yet. */
+  begin(introduction: NewEvent | null, message: NewEvent | null): Promise<void> {
+    return this.#write(async ({ conversations, events: log }) => {
+      const row = await conversations.get(this.#options.conversation);
+      // Somebody who spoke meanwhile has had it written before.
+      const first = row && row.lastUserMessage < 0 ? message : null;
+      const written = await this.#append(
+        log,
+        [introduction, first].filter((event) => event !== null),
+      );
+      const last = written.at(-1);
+      if (first && last) this.#seen = last.id;
+    });
+  }
+
   reserve(call: number, dollars: number): Promise<void> {
     return this.#write((stores) => this.#setAside(stores, [call], dollars > 0 ? { [call]: dollars } : {}));
   }

@@ -6,6 +6,7 @@ import type { ConversationStores } from '../conversations/ports.ts';
 import { ownServers } from '../conversations/own-servers.ts';
 import type { ConversationRequest } from '../conversations/request.ts';
 import { errorObservation } from '../events/build.ts';
+import type { NewEvent } from '../events/event.ts';
 import type { StatusUpdate } from '../live/subscriptions.ts';
 import { readMicroagents, type RepositoryKnowledge } from '../microagents/read.ts';
 import type { ConversationServers } from '../mcp/conversation-servers.ts';
@@ -40,6 +41,8 @@ export interface StretchOptions {
   /** Repositories that are read with the token beside the conversation's own: see `GitFront`. */
   submodules: readonly string[];
   runAgent: (context: AgentContext) => Promise<AgentOutcome>;
+  /** How the agent would introduce itself; null when the log has it already, or where it says nothing of itself. */
+  introductionOf: (context: AgentContext) => Promise<NewEvent | null>;
   /** Told how each run ends; nobody when not given. */
   ran?: (userId: string, facts: RunFacts) => void;
   redactor: (settings: RunSettings, own: readonly Secret[]) => (text: string) => string;

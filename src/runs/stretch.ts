@@ -1,21 +1,21 @@
 import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import { modelMissing } from '../agent/failure.ts';
+import { openingOf } from '../agent/opening.ts';
 import { readRecording } from '../agent/replay/recording.ts';
 import type { Conversation } from '../conversations/store.ts';
 import { ownServers } from '../conversations/own-servers.ts';
-import { type ConversationRequest, requestBinding, storedRequest } from '../conversations/request.ts';
-import { ServiceError } from '../errors.ts';
+import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { errorObservation, stateAsked, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import { secretsOf } from '../mcp/server.ts';
-import type { RunModel } from '../model/run-model.ts';
+import { contextOf, modelOf } from './agent-context.ts';
 import type { CloneFailure } from './clone-failure.ts';
 import type { End, Stretch } from './driver.ts';
 import { patient } from './patient.ts';
-import { namerOf } from './naming.ts';
+import type { RunJournal } from './journal.ts';
 import { prepare } from './prepare.ts';
-import { journalOf, knowledgeAt, mcpOf, openSandbox, type Stand, type StretchOptions } from './stand.ts';
+import { journalOf, mcpOf, type Stand, type StretchOptions } from './stand.ts';
 import { workplaceOf } from './workplace.ts';
 
 /**
@@ -38,7 +38,7 @@ export function stretchWith(given: StretchOptions): Stretch {
     };
     const failed = row.status === 'STARTING' ? await prepare(options, stand) : null;
     if (failed) return failedStart(stand, failed);
-    if (!row.unfinished) return waiting(row);
+    if (!row.unfinished) return await rest(options, stand);
     const release = options.sandboxes.use(row.key);
     try {
       return await work(options, stand);
@@ -49,81 +49,51 @@ export function stretchWith(given: StretchOptions): Stretch {
 }
 
 async function work(options: StretchOptions, stand: Stand): Promise<End> {
-  const { row, settings, request, redact, workplace, signal } = stand;
+  const { row, settings, request, redact } = stand;
   const recording = request.replay_json ? readRecording(request.replay_json) : null;
   const replay = recording?.ok ? recording.steps : [];
-  let model: RunModel | null;
-  try {
-    model = settings.model ? await options.resolveModel(settings.model) : null;
-    // What is replayed needs none; what comes after it says so itself.
-    if (!model && settings.agent !== 'DummyAgent' && replay.length === 0) return noModel(row);
-  } catch (error) {
-    if (error instanceof ServiceError) return noModel(row, error.message);
-    throw error;
-  }
   const journal = journalOf(options, stand);
+  const { model, problem } = await modelOf(options, settings);
+  // What is replayed needs none; what comes after it says so itself.
+  const needsNone = settings.agent === 'DummyAgent' || replay.length > 0;
+  if (problem !== null || !(model || needsNone)) {
+    await begin(stand, journal, null);
+    return noModel(Math.max(journal.seen, row.lastUserMessage), problem ?? undefined);
+  }
   const mcp = await mcpOf(options, stand, journal);
-  const rename = namerOf(options, stand, request);
-  const outcome = await options.runAgent({
-    agent: settings.agent,
-    conversationId: row.id,
-    repository: workplace && {
-      name: workplace.name,
-      directory: workplace.directory,
-      branch: workplace.branch.name,
-    },
-    workspaceRoot: options.sandboxes.rootOf(row.key),
-    instructions: request.conversation_instructions ?? '',
-    language: settings.language,
-    maxIterations: settings.maxIterations,
-    maxBudget: settings.maxBudget,
-    condenser: settings.condenser,
-    condensation: row.condensation,
-    confirmationMode: settings.confirmationMode,
-    securityAnalyzer: settings.securityAnalyzer,
-    secretDescriptions: Object.fromEntries(
-      Object.entries(settings.customSecrets).map(([name, { description }]) => [name, description]),
-    ),
-    knowledge: () => knowledgeAt(options, stand),
-    ...(mcp && { mcp }),
-    ...(workplace?.provider && {
-      hosted: {
-        provider: workplace.provider,
-        name: workplace.name,
-        branch: workplace.branch.name,
-        mayWrite: workplace.hasToken,
-      },
-    }),
-    ...(settings.solvabilityAnalysis && issueOf(request)),
-    ...(settings.searchKey && options.search && { search: options.search(settings.searchKey) }),
-    model,
+  const context: AgentContext = {
+    ...contextOf(options, stand, journal, model),
     replay,
-    journal,
-    iterations: row.iterations,
-    iterationsFrom: row.iterationsFrom,
-    spent: {
-      cost: row.accumulatedCost,
-      promptTokens: row.promptTokens,
-      completionTokens: row.completionTokens,
-    },
-    budgetFrom: row.budgetFrom,
-    reserved: row.reserved,
-    ...(rename && { rename }),
-    sandbox: () => openSandbox(options, stand),
-    notify: (status) =>
-      options.notify(row.key, { status_update: true, ...status, message: redact(status.message) }),
-    timeouts: options.timeouts,
-    signal,
-  });
+    ...(mcp && { mcp }),
+  };
+  await begin(stand, journal, () => options.introductionOf(context));
+  const outcome = await options.runAgent(context);
   options.ran?.(row.userId, { agent: settings.agent, outcome: outcome.kind });
-  if (outcome.kind === 'aborted') signal.throwIfAborted();
+  if (outcome.kind === 'aborted') stand.signal.throwIfAborted();
   return endOf(outcome, Math.max(journal.seen, row.lastUserMessage), redact);
 }
 
-/** The issue that a conversation was started from. */
-function issueOf({ suggested_task: task }: ConversationRequest): Pick<AgentContext, 'issue'> {
-  if (task?.task_type !== 'OPEN_ISSUE') return {};
-  return { issue: { number: task.issue_number, title: task.title } };
+/** Nothing to do: to whom nobody has spoken yet the agent introduces itself. No MCP server is connected for that. */
+async function rest(options: StretchOptions, stand: Stand): Promise<End> {
+  const journal = journalOf(options, stand);
+  await begin(stand, journal, async () => {
+    const { model } = await modelOf(options, stand.settings);
+    return await options.introductionOf(contextOf(options, stand, journal, model));
+  });
+  return waiting(stand.row, Math.max(journal.seen, stand.row.lastUserMessage));
+}
+
+/**
+ * Begins the log of a conversation that is ready, in V0's order: how the agent introduces itself, then what its user
+ * says first. Once its user has spoken it is begun.
+ */
+async function begin(
+  { row, request }: Stand,
+  journal: RunJournal,
+  introduction: (() => Promise<NewEvent | null>) | null,
+): Promise<void> {
+  if (row.lastUserMessage >= 0) return;
+  await journal.begin((await introduction?.()) ?? null, openingOf(row.id, request).message);
 }
 
 function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => string): End {
@@ -145,14 +115,14 @@ function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => st
 }
 
 /** Nothing to do but to wait for the user. */
-function waiting(row: Conversation): End {
+function waiting(row: Conversation, seen: number): End {
   const state = 'awaiting_user_input';
   const asked = stateAsked(state, 'The agent waits for its user');
   return {
     events: row.agentState === state || row.agentState === 'paused' ? [] : [asked, stateChanged(state)],
     change: {},
     unfinished: false,
-    seen: row.lastUserMessage,
+    seen,
   };
 }
 
@@ -170,12 +140,12 @@ function failedStart({ row, redact }: Stand, { runtimeStatus, error }: CloneFail
   };
 }
 
-function noModel(row: Conversation, why?: string): End {
+function noModel(seen: number, why?: string): End {
   const { reason, runtimeStatus, code, message, hint } = modelMissing(why);
   return {
     events: [errorObservation(reason, runtimeStatus), stateChanged('error', reason)],
     change: { runtimeStatus, error: { code, message, hint } },
     unfinished: true,
-    seen: row.lastUserMessage,
+    seen,
   };
 }

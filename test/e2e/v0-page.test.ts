@@ -164,8 +164,7 @@ describe('a page of V0', () => {
     await page.ask('POST', '/api/conversations', { conversation_id: 'second', initial_user_msg: 'wait' });
     const other = await Page.logIn(parley);
     other.open('second');
-    await other.until((event) => event.action === 'message');
-    assert.ok(state('loading')(other.events[0] ?? {}), 'loading comes first');
+    await other.until(state('loading'));
     page.open('first');
     await page.until(({ observation }) => observation === 'think');
     const { body } = await page.ask('GET', '/api/conversations/first');
@@ -174,6 +173,11 @@ describe('a page of V0', () => {
     await page.until(state('awaiting_user_input'));
     await other.until(state('running'));
     await other.until((status) => status.id === 'STATUS$READY');
+    assert.deepEqual(
+      other.events.slice(0, 5).map((event) => event.action ?? event.extras?.agent_state),
+      ['loading', 'system', 'message', 'recall', 'running'],
+      'as V0 begins; that the agent was asked to run is told to those alone who come later',
+    );
     other.close();
   });
 

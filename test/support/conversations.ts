@@ -10,7 +10,7 @@ import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import type { Principal } from '../../src/auth/principal.ts';
 import { ConversationService } from '../../src/conversations/service.ts';
 import { ServiceError } from '../../src/errors.ts';
-import { stateChanged, userMessage } from '../../src/events/build.ts';
+import { userMessage } from '../../src/events/build.ts';
 import type { Event } from '../../src/events/event.ts';
 import { Subscriptions, WAITS_FOR_ITS_TURN } from '../../src/live/subscriptions.ts';
 import { Driver } from '../../src/runs/driver.ts';
@@ -142,6 +142,7 @@ export async function startConversations(
           open: () => Promise.reject(new Error('no model in this test')),
         }),
       runAgent: (context) => test.agent(context),
+      introductionOf: () => Promise.resolve(null),
       redactor: () => hide,
       mcp: { begin: () => Promise.resolve(null) },
       notify: (key, status) => subscriptions.notify(key, status),
@@ -167,10 +168,7 @@ export async function startConversations(
     },
     opening: (id, request) => ({
       title: request.initial_user_msg ?? `Conversation ${id.slice(0, 5)}`,
-      events: [
-        stateChanged('loading'),
-        ...(request.initial_user_msg ? [userMessage(request.initial_user_msg)] : []),
-      ],
+      message: request.initial_user_msg ? userMessage(request.initial_user_msg) : null,
     }),
     admitWork: () => test.admitWork(),
     redactor: () => Promise.resolve(hide),

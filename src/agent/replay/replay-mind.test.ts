@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { userMessage } from '../../events/build.ts';
+import { stateChanged, userMessage } from '../../events/build.ts';
 import { isAction, isObservation, type NewEvent } from '../../events/event.ts';
 import { Crash, FakeJournal } from '../../../test/support/agent/fake-journal.ts';
 import type { Scripted } from '../../../test/support/agent/fake-model.ts';
 import { bash, edit, finish, Stage } from '../../../test/support/agent/stage.ts';
 import type { AgentContext } from '../context.ts';
-import { openingEvents } from '../opening.ts';
+import { openingOf } from '../opening.ts';
 import { readRecording } from './recording.ts';
 
 /** A stage whose conversation begins with a recording. */
@@ -16,7 +16,9 @@ function replaying(events: readonly unknown[], script: Scripted[] = []) {
   const read = readRecording(replay_json);
   assert.ok(read.ok);
   const stage = new Stage(script, null);
-  stage.log.append(openingEvents('abc', { replay_json }).events);
+  const { message } = openingOf('abc', { replay_json });
+  assert.ok(message);
+  stage.log.append([stateChanged('loading'), message]);
   const run = (more: Partial<AgentContext> = {}) => stage.run({ replay: read.steps, model: null, ...more });
   return { stage, run };
 }
