@@ -15,6 +15,7 @@ const KINDS: Record<ModelFailureKind, true> = {
   out_of_credits: true,
   content_policy: true,
   bad_request: true,
+  host_not_allowed: true,
   interrupted: true,
 };
 

@@ -17,13 +17,16 @@ const HINTS: Record<ModelFailure['kind'], string> = {
   content_policy:
     'Say it in other words in a message, or choose another model in the settings and start again.',
   bad_request: 'See whether llm_model names a model that can call tools, then send a message or start again.',
+  host_not_allowed:
+    'Store an llm_base_url that this service may call (POST /api/settings), or have its operator allow the address, then send a message or start again.',
   interrupted: 'Send a message or start again to have the model try again.',
 };
 
 export function modelFailed({ kind, message, runtimeStatus }: ModelFailure): Failure {
   return {
     state: kind === 'rate_limited' ? 'rate_limited' : 'error',
-    reason: runtimeStatus,
+    // Where V0 has no words of its own, its pages show ours.
+    reason: runtimeStatus === 'STATUS$ERROR' ? `${message} ${HINTS[kind]}` : runtimeStatus,
     runtimeStatus,
     code: `model_${kind}`,
     message,

@@ -113,8 +113,13 @@ describe('the HTTP server', () => {
   });
 
   test('a path that is no URL is as unknown as any other', async () => {
-    const { status, problem: p } = await problem('GET', '/%zz');
+    const { status, problem: p, headers } = await problem('GET', '/%zz?a=%ff');
     assert.deepEqual([status, p.code], [404, 'not_found']);
+    assert.equal(headers.get('x-request-id'), p.request_id);
+    assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
+    assert.equal((await problem('GET', '/api/%ff', { key: null })).status, 401);
+    const named = await http.request('GET', '/api/things/%ff%20');
+    assert.deepEqual([named.status, named.json], [200, { id: '%ff%20' }]);
   });
 
   test('a name in a path may be as long as a path: it is looked up like any other, with a key', async () => {

@@ -68,6 +68,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     },
     // These may say who they speak for; nobody else is believed.
     trustProxy: [...options.place.trustedProxies],
+    rewriteUrl: ({ url = '/' }) => readable(url),
     // Longer than a path can be: whatever stands in one is looked up, and is as unknown as any other.
     routerOptions: { maxParamLength: maxHeaderSize },
     schemaController: { compilersFactory: { buildValidator: notOurs, buildSerializer: notOurs } },
@@ -98,6 +99,17 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   measureRequests(server, options.auth, options.metrics);
   await server.register(docsRoutes);
   return server;
+}
+
+/** A path that is no valid encoding is taken letter by letter: it is looked up and answered as any other unknown one. */
+function readable(url: string): string {
+  const [path = ''] = url.split('?', 1);
+  try {
+    if (path.includes('%')) decodeURIComponent(path);
+    return url;
+  } catch {
+    return path.replaceAll('%', '%25') + url.slice(path.length);
+  }
 }
 
 /** Milliseconds an answer may go on after the server was told to stop: event streams would never end. */

@@ -22,6 +22,8 @@ const HINTS: Record<ModelFailureKind, string> = {
   out_of_credits: "Add credit to your account at the model's provider.",
   content_policy: 'Choose another model: this one refuses a plain greeting.',
   bad_request: 'See whether llm_model names a model that is there, and llm_base_url is its address.',
+  host_not_allowed:
+    'Send an llm_base_url that this service may call, or have its operator allow the address.',
   interrupted: 'Try again; if it stays, look at what stands between here and the model server.',
 };
 

@@ -13,6 +13,8 @@ const RUNTIME_STATUS = {
   out_of_credits: 'STATUS$ERROR_LLM_OUT_OF_CREDITS',
   content_policy: 'STATUS$ERROR_LLM_CONTENT_POLICY_VIOLATION',
   bad_request: 'STATUS$ERROR',
+  /** Nobody was asked: this service may not call the address. */
+  host_not_allowed: 'STATUS$ERROR',
   /** The answer began and did not end. */
   interrupted: 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
 } as const;
@@ -47,6 +49,7 @@ const SENTENCES: Record<ModelFailureKind, string> = {
   out_of_credits: 'The account at the provider of the model has no credit left.',
   content_policy: 'The provider of the model refused the content.',
   bad_request: 'The provider of the model refused the request.',
+  host_not_allowed: 'The model was not called at llm_base_url:',
   interrupted: "The model's answer broke off.",
 };
 
@@ -61,7 +64,7 @@ export function failureOf(
     return { ...failure('bad_request', broken.message), unseen };
   }
   const own = causes(error).find((cause) => cause instanceof EgressRefused);
-  if (own) return failure('bad_request', own.message);
+  if (own) return failure('host_not_allowed', `${SENTENCES.host_not_allowed} ${own.message}.`);
   const facts = factsOf(error);
   const kind = kindOf(facts) ?? (begun ? 'interrupted' : 'unavailable');
   // Providers quote the key that they refuse, masked or not.

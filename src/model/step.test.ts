@@ -305,7 +305,10 @@ test('an address that the rules forbid is said as the rules say it', async () =>
   await using server = await startModelServer();
   const outcome = await modelStep(requestTo(server, { model }));
   assert.ok(!outcome.ok);
-  assert.deepEqual([outcome.failure.kind, outcome.failure.message], ['bad_request', '10.0.0.1 is private']);
+  assert.deepEqual(
+    [outcome.failure.kind, outcome.failure.message],
+    ['host_not_allowed', 'The model was not called at llm_base_url: 10.0.0.1 is private.'],
+  );
 });
 
 test('a server that is not there is unavailable', async () => {
