@@ -63,7 +63,7 @@ export interface AgentContext {
   /** Names the conversation, unless its user did; not given where it has a name. */
   rename?: (title: string) => Promise<void>;
   /** Tells who watches; not logged. `id` is one of V0's STATUS$ names. */
-  notify(status: { type: 'info' | 'error'; id: string; message: string }): void;
+  notify(status: { type: 'info' | 'error'; id: string; message: string; reason?: string }): void;
   /** How long one call of the model, and the whole run, may take. Milliseconds; the model's own default, and no limit, when not given. */
   timeouts?: { modelMs: number; runMs: number };
   /** Aborted when the run is to end at once: stopped, deleted, or the service ends. */

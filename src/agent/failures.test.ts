@@ -20,12 +20,13 @@ test('what passes by itself is tried again, and told to who watches', async () =
   ]);
   assert.deepEqual(await stage.run(), { kind: 'finished' });
   assert.deepEqual(
-    stage.statuses.map(({ type, id, message }) => [type, id, message.slice(0, 27)]),
+    stage.statuses.map(({ type, id, message }) => [type, id, message]),
     [
+      ['info', 'STATUS$LLM_RETRY', 'Retrying LLM request, 1 / 5'],
       ['info', 'STATUS$LLM_RETRY', 'Retrying LLM request, 2 / 5'],
-      ['info', 'STATUS$LLM_RETRY', 'Retrying LLM request, 3 / 5'],
     ],
   );
+  assert.match(stage.statuses[0]?.reason ?? '', /slow down/);
   assert.equal(stage.log.iterations, 1);
 });
 

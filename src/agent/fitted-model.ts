@@ -85,7 +85,8 @@ export class FittedModel {
       this.#context.notify({
         type: 'info',
         id: 'STATUS$LLM_RETRY',
-        message: `Retrying LLM request, ${n} / ${of}: ${message}`,
+        message: `Retrying LLM request, ${n - 1} / ${of}`,
+        reason: message,
       });
     },
   };

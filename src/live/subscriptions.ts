@@ -6,6 +6,8 @@ export interface StatusUpdate {
   type: 'info' | 'error';
   id?: string;
   message: string;
+  /** Ours, of a call of the model that is tried again: why. */
+  reason?: string;
   conversation_title?: string;
 }
 

@@ -74,7 +74,12 @@ export function contextOf(
     ...(rename && { rename }),
     sandbox: () => openSandbox(options, stand),
     notify: (status) =>
-      options.notify(row.key, { status_update: true, ...status, message: redact(status.message) }),
+      options.notify(row.key, {
+        status_update: true,
+        ...status,
+        message: redact(status.message),
+        ...(status.reason !== undefined && { reason: redact(status.reason) }),
+      }),
     timeouts: options.timeouts,
     signal,
   };

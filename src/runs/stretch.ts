@@ -6,7 +6,7 @@ import type { Conversation } from '../conversations/store.ts';
 import { ownServers } from '../conversations/own-servers.ts';
 import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { errorObservation, stateAsked, stateChanged } from '../events/build.ts';
-import type { NewEvent } from '../events/event.ts';
+import { isObservation, type NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import { secretsOf } from '../mcp/server.ts';
 import { contextOf, modelOf } from './agent-context.ts';
@@ -37,7 +37,7 @@ export function stretchWith(given: StretchOptions): Stretch {
       signal,
     };
     const failed = row.status === 'STARTING' ? await prepare(options, stand) : null;
-    if (failed) return failedStart(stand, failed);
+    if (failed) return told(options, stand, failedStart(stand, failed));
     if (!row.unfinished) return await rest(options, stand);
     const release = options.sandboxes.use(row.key);
     try {
@@ -58,7 +58,8 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const needsNone = settings.agent === 'DummyAgent' || replay.length > 0;
   if (problem !== null || !(model || needsNone)) {
     await begin(stand, journal, null);
-    return noModel(Math.max(journal.seen, row.lastUserMessage), problem ?? undefined);
+    const seen = Math.max(journal.seen, row.lastUserMessage);
+    return told(options, stand, noModel(seen, problem ?? undefined));
   }
   const mcp = await mcpOf(options, stand, journal);
   const context: AgentContext = {
@@ -70,7 +71,18 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const outcome = await options.runAgent(context);
   options.ran?.(row.userId, { agent: settings.agent, outcome: outcome.kind });
   if (outcome.kind === 'aborted') stand.signal.throwIfAborted();
-  return endOf(outcome, Math.max(journal.seen, row.lastUserMessage), redact);
+  return told(options, stand, endOf(outcome, Math.max(journal.seen, row.lastUserMessage), redact));
+}
+
+/** Tells who watches of an error, as V0 does beside the state that the log gets; of a rate limit the state says it all. */
+function told(options: StretchOptions, { row }: Stand, end: End): End {
+  const last = end.events.at(-1);
+  const id = end.change.runtimeStatus;
+  if (id && last && isObservation(last, 'agent_state_changed') && last.extras.agent_state === 'error') {
+    const { reason: message } = last.extras;
+    options.notify(row.key, { status_update: true, type: 'error', id, message });
+  }
+  return end;
 }
 
 /** Nothing to do: to whom nobody has spoken yet the agent introduces itself. No MCP server is connected for that. */

@@ -10,7 +10,7 @@ import { FakeSandbox } from './fake-sandbox.ts';
 export class Stage {
   readonly log = new FakeLog();
   readonly sandbox = new FakeSandbox();
-  readonly statuses: { type: string; id: string; message: string }[] = [];
+  readonly statuses: { type: string; id: string; message: string; reason?: string }[] = [];
   readonly abort = new AbortController();
   readonly model: FakeModel;
 
