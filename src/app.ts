@@ -235,6 +235,7 @@ export async function build(
       discard: (key) => sandboxes.discard(key),
     },
     opening: openingOf,
+    userAction: async (name, args) => (await import('./agent/user-action.ts')).userAction(name, args),
     admitWork: () => freeSpace.admit(),
     redactor: async (userId, own) => redactorOf(await settings.snapshot(userId), own),
   });

@@ -1,6 +1,7 @@
 import type { SharedV4ProviderMetadata as ProviderMetadata } from '@ai-sdk/provider';
 
 import {
+  type ActionEvent,
   type AgentState,
   type Carried,
   type Condensation,
@@ -96,8 +97,8 @@ export class History {
   readonly #unanswered = new Map<number, Call>();
   /** The action that waits for its user. It comes again with what the user decided. */
   #awaiting: { id: number; call: Call | null } | null = null;
-  /** Commands of the user's own that are not answered. */
-  readonly #ran = new Map<number, string>();
+  /** What the user has done by the agent's tools, and is not answered. */
+  readonly #ran = new Map<number, ActionEvent>();
   /** Actions that end the task once they are answered. */
   readonly #finishes = new Set<number>();
 
@@ -129,7 +130,7 @@ export class History {
     else if (isAction(event, 'recall')) this.#takenUp(event);
     else if (isCondensation(event)) this.#forget(event);
     else if (event.source === 'agent') this.#acted(event);
-    else if (event.source === 'user' && isAction(event, 'run')) this.#ran.set(event.id, event.args.command);
+    else if (event.source === 'user' && event.action !== 'change_agent_state') this.#ran.set(event.id, event);
     if (this.replayed >= this.#toReplay) this.pending.push(...this.#held.splice(0));
   }
 

@@ -1,6 +1,12 @@
 import { type UserMessage, type UserPart, userText } from '../model/message.ts';
 import { mcpTold } from './mcp-told.ts';
-import { type Event, isObservation, type ObservationExtras } from '../events/event.ts';
+import {
+  type ActionEvent,
+  type Event,
+  isAction,
+  isObservation,
+  type ObservationExtras,
+} from '../events/event.ts';
 import { enclosed } from './prompts/enclosed.ts';
 
 export type UserMessageEvent = Extract<Event, { action: 'message' }>;
@@ -23,10 +29,13 @@ export function resultTold(event: Extract<Event, { observation: string }>): Told
   return { text: event.content === '' ? 'Done.' : event.content, error };
 }
 
-/** What is told of a command that the user has run. What it printed may be of the repository, and stays in its block. */
-export function ranTold(command: string, answer: Extract<Event, { observation: string }>): string {
+/** What is told of what the user has had done. What it gave may be of the repository, and stays in its block. */
+export function ranTold(action: ActionEvent, answer: Extract<Event, { observation: string }>): string {
   const { text } = resultTold(answer);
-  return `The user ran a command in your shell:\n$ ${command}\nWhat it gave, which is no message of the user:\n<command_output>\n${enclosed(text, ['command_output'])}\n</command_output>`;
+  const done = isAction(action, 'run')
+    ? `ran a command in your shell:\n$ ${action.args.command}`
+    : `did this by your tools:\n${action.message || `${action.action} ${JSON.stringify(action.args)}`}`;
+  return `The user ${done}\nWhat it gave, which is no message of the user:\n<command_output>\n${enclosed(text, ['command_output'])}\n</command_output>`;
 }
 
 /** What a repository says cannot end the block that it stands in, or begin another. */

@@ -93,10 +93,20 @@ const runAction = z.object({
   }),
 });
 
-/** Body of `POST …/events`: what a client may add to the log. */
-export const clientAction = z.discriminatedUnion('action', [messageAction, stateAction, runAction], {
-  error: 'must be "message", "change_agent_state" or "run"',
+/** What a user may have done beside commands, in the form in which V0 logs it. Of an old trajectory or a script. */
+export const TOOL_ACTIONS = ['read', 'edit', 'think', 'task_tracking', 'call_tool_mcp'] as const;
+
+const toolAction = z.object({
+  action: z.enum(TOOL_ACTIONS),
+  args: z.looseObject({}).describe("As the agent's own of that name has them; done while the agent waits."),
 });
+
+/** Body of `POST …/events`: what a client may add to the log. */
+export const clientAction = z.discriminatedUnion(
+  'action',
+  [messageAction, stateAction, runAction, toolAction],
+  { error: `must be one of "message", "change_agent_state", "run", "${TOOL_ACTIONS.join('", "')}"` },
+);
 export type ClientAction = z.output<typeof clientAction>;
 
 /** Body of `POST …/message`. */

@@ -7,11 +7,11 @@ import { admitToLine, rouse } from './waking.ts';
 const AT_REST: ReadonlySet<AgentState> = new Set<AgentState>(['awaiting_user_input', 'finished']);
 
 /**
- * Has a command of the user's run in the agent's shell, by a run of its own: recorded as the agent's are, so that a
- * crash neither loses nor repeats it. After it the agent waits as before, and knows of it when it goes on.
+ * Has an action of the user's done, a command in the agent's shell say, by a run of its own: recorded as the agent's
+ * are, so that a crash neither loses nor repeats it. After it the agent waits as before, and knows of it when it goes on.
  * @throws ServiceError conflict while the agent does not wait for its user; queue_full
  */
-export async function runCommand(ports: ConversationPorts, key: number, command: NewEvent): Promise<void> {
+export async function runForUser(ports: ConversationPorts, key: number, action: NewEvent): Promise<void> {
   const { drivers, transact } = ports;
   const { fenced, userId } = await transact(async (stores) => {
     const { conversations, events } = stores;
@@ -20,8 +20,8 @@ export async function runCommand(ports: ConversationPorts, key: number, command:
     await admitToLine(conversations, row);
     // The run that came to rest may not have ended yet, and would take back what is wanted here.
     const generation = await conversations.fence(key);
-    const [written] = await events.append(key, [command]);
-    if (!written) throw new Error(`conversation ${key} took no command`);
+    const [written] = await events.append(key, [action]);
+    if (!written) throw new Error(`conversation ${key} took no action`);
     await conversations.setAction(key, written.id, 'recorded');
     await rouse(stores, row, { wanted: true, unfinished: true });
     return { fenced: generation, userId: row.userId };
@@ -33,6 +33,6 @@ export async function runCommand(ports: ConversationPorts, key: number, command:
 function notAtRest(): ServiceError {
   return new ServiceError(
     'conflict',
-    'The agent does not wait for its user: a command can be run once it does, or tell the agent by a message.',
+    'The agent does not wait for its user: this can be done once it does, or tell the agent by a message.',
   );
 }

@@ -41,6 +41,12 @@ export interface Watchers {
 /** The words of a new conversation: what it is called, and what its user says first, if anything. */
 export type Opening = (id: string, request: ConversationBody) => { title: string; message: NewEvent | null };
 
+/** What an action of the agent's tools says, as the user's; or why it says nothing that could be done. */
+export type UserAction = (
+  name: string,
+  args: Record<string, unknown>,
+) => Promise<{ ok: true; action: NewEvent } | { ok: false; problem: string }>;
+
 /** What conversations stand on. */
 export interface ConversationPorts {
   read: ConversationStores;
@@ -49,6 +55,7 @@ export interface ConversationPorts {
   drivers: Drivers;
   watchers: Watchers;
   opening: Opening;
+  userAction: UserAction;
   /** Before new work is begun. @throws ServiceError disk_almost_full */
   admitWork(): Promise<void>;
   /** Gives a function that hides the user's secrets in what is stored, and those that a conversation brought along. */

@@ -2,10 +2,11 @@ import type { Principal } from '../auth/principal.ts';
 import type { ConversationBody, ConversationStatus, ConversationView } from '../contract/conversations.ts';
 import type { AskedState } from '../contract/events.ts';
 import { ServiceError } from '../errors.ts';
-import { action, userCommand, userMessage } from '../events/build.ts';
+import { action, userMessage } from '../events/build.ts';
+import type { NewEvent } from '../events/event.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
-import { runCommand } from './commanding.ts';
+import { runForUser } from './commanding.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
 import { decide } from './deciding.ts';
 import { OwnSecrets } from './own-secrets.ts';
@@ -148,12 +149,27 @@ export class ConversationService {
     this.#ports.drivers.offer({ key, userId: principal.userId });
   }
 
-  /** A command of the user's own for the agent's shell. {@link runCommand} */
-  async run(principal: Principal, id: string, asked: { command: string; hidden: boolean }): Promise<void> {
+  /** A command of the user's own for the agent's shell, or another action. {@link runForUser} */
+  async run(principal: Principal, id: string, action: NewEvent): Promise<void> {
     const conversation = await this.#find(principal, id);
     await this.#ports.admitWork();
-    const event = redactEvent(userCommand(asked), await this.#redactor(conversation));
-    await runCommand(this.#ports, conversation.key, event);
+    const event = redactEvent(action, await this.#redactor(conversation));
+    await runForUser(this.#ports, conversation.key, event);
+  }
+
+  /** What an action of the agent's tools says, for the user. @throws ServiceError invalid_request, and as {@link run} */
+  async runTool(
+    principal: Principal,
+    id: string,
+    name: string,
+    args: Record<string, unknown>,
+  ): Promise<void> {
+    const understood = await this.#ports.userAction(name, args);
+    if (!understood.ok) {
+      const error = { loc: ['body', 'args'], msg: understood.problem, type: 'value_error' };
+      throw new ServiceError('invalid_request', `args: ${understood.problem}`, { errors: [error] });
+    }
+    await this.run(principal, id, understood.action);
   }
 
   /** Kept for a conversation that may come later, as V0's orchestrators do it. */

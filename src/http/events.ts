@@ -40,7 +40,7 @@ const STREAM = {
 
 type Conversations = Pick<
   ConversationService,
-  'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState' | 'run'
+  'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState' | 'run' | 'runTool'
 >;
 
 export interface EventRoutesOptions {

@@ -98,12 +98,16 @@ describe('Socket.IO', () => {
     });
     socket.emit('oh_action', { action: 'change_agent_state', args: { agent_state: 'paused' } });
     socket.emit('oh_user_action', { action: 'run', args: { command: 'ls' } });
+    socket.emit('oh_user_action', { action: 'think', args: { thought: 'hm' } });
     socket.emit('oh_user_action', { action: 'browse', args: { url: 'http://x' } });
     socket.emit('oh_user_action');
     while (said.length < 3) await new Promise((resolve) => setTimeout(resolve, 2));
-    assert.deepEqual(conversation.asked, ['do it', 'paused', 'ls']);
+    assert.deepEqual(conversation.asked, ['do it', 'paused', 'Running command: ls', 'think']);
     assert.equal(said[0]?.message, 'do it');
-    assert.match(said[1]?.message ?? '', /action must be "message", "change_agent_state" or "run"/);
+    assert.match(
+      said[1]?.message ?? '',
+      /action must be one of "message", "change_agent_state", "run", "read"/,
+    );
     assert.equal(said[2]?.message, 'Not valid: payload is required.');
     assert.deepEqual([said[1]?.error, said[2]?.error], [true, true]);
   });

@@ -22,7 +22,7 @@ const END_BYTES = 1024 * 1024;
 
 type Conversations = Pick<
   ConversationService,
-  'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run'
+  'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool'
 >;
 
 export interface SocketRoutesOptions {

@@ -54,8 +54,9 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const replay = recording?.ok ? recording.steps : [];
   const journal = journalOf(options, stand);
   const { model, problem } = await modelOf(options, settings);
-  // What is replayed needs none; what comes after it says so itself.
-  const needsNone = settings.agent === 'DummyAgent' || replay.length > 0;
+  // What is replayed needs none, nor what the user has had done; what comes after it says so itself.
+  const needsNone =
+    settings.agent === 'DummyAgent' || replay.length > 0 || (await journal.openActions()).length > 0;
   if (problem !== null || !(model || needsNone)) {
     await begin(stand, journal, null);
     const seen = Math.max(journal.seen, row.lastUserMessage);

@@ -6,7 +6,7 @@ import { TOKENS } from '../support/git-providers/world.ts';
 import { call, say } from '../support/model-answers.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
-import { DIFFERENCES, MISSING } from './v0/differences.ts';
+import { ACTIONS_REFUSED, DIFFERENCES, MISSING } from './v0/differences.ts';
 import { differences, V0_ROUTES } from './v0/document.ts';
 
 let parley: Parley;
@@ -119,6 +119,42 @@ test('an answer differs from the document only where a decision asks for it', ()
   const found = [...seen].flatMap(([key, differences]) => [...differences].map((what) => `${key}: ${what}`));
   const meant = DIFFERENCES.flatMap(({ answers, what }) => answers.map((key) => `${key}: ${what}`));
   assert.deepEqual(found.toSorted(), meant.toSorted());
+});
+
+test('an action that a client sends is done, or refused where a decision asks for it', async () => {
+  await ask('POST /api/conversations', { body: { conversation_id: 'actions' } });
+  const settled = () =>
+    parley.until('actions', ({ agent_state }) => ['awaiting_user_input', 'paused'].includes(agent_state));
+  const args: Record<string, object> = {
+    run: { command: 'true', hidden: false },
+    read: { path: '/workspace' },
+    edit: { path: '/workspace/a.txt', command: 'create', file_text: 'a' },
+    think: { thought: 'hm' },
+    task_tracking: { command: 'view', task_list: [] },
+    call_tool_mcp: { name: 'none', arguments: {} },
+    message: { content: 'hi' },
+    change_agent_state: { agent_state: 'paused' },
+  };
+  const send = async (action: string): Promise<number> => {
+    await settled();
+    const body = { action, args: args[action] ?? {} };
+    return (await parley.request('POST', '/api/conversations/actions/events', body)).status;
+  };
+  await settled();
+  const before = await parley.events('actions');
+  for (const action of ACTIONS_REFUSED.flatMap(({ actions }) => actions)) {
+    assert.equal(await send(action), 422, action);
+  }
+  assert.deepEqual(await parley.events('actions'), before);
+  for (const action of Object.keys(args)) {
+    assert.equal(await send(action), 200, action);
+    await parley.untilEvents('actions', (events) => {
+      const asked = events.findLast((event) => 'action' in event && event.action === action);
+      if (action === 'message') return asked?.source === 'agent';
+      if (action === 'change_agent_state') return asked?.source === 'user';
+      return events.some((event) => 'observation' in event && event.cause === asked?.id);
+    });
+  }
 });
 
 async function askTheProvider(): Promise<void> {

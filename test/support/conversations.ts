@@ -170,6 +170,7 @@ export async function startConversations(
       title: request.initial_user_msg ?? `Conversation ${id.slice(0, 5)}`,
       message: request.initial_user_msg ? userMessage(request.initial_user_msg) : null,
     }),
+    userAction: () => Promise.resolve({ ok: false, problem: 'there are no tools in this test' }),
     admitWork: () => test.admitWork(),
     redactor: () => Promise.resolve(hide),
   });

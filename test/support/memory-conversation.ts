@@ -35,7 +35,7 @@ export class MemoryConversation {
 
   readonly service: Pick<
     ConversationService,
-    'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run'
+    'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool'
   > = {
     keyOf: (_, id) => (id === 'one' ? Promise.resolve(1) : Promise.reject(conversationNotFound(id))),
     get: () => Promise.resolve({ status: this.status, queued: this.queued } as ConversationView),
@@ -52,8 +52,12 @@ export class MemoryConversation {
       this.append(userMessage(content));
       return Promise.resolve();
     },
-    run: (_, _id, { command }) => {
-      this.asked.push(command);
+    run: (_, _id, action) => {
+      this.asked.push(action.message);
+      return Promise.resolve();
+    },
+    runTool: (_, _id, name) => {
+      this.asked.push(name);
       return Promise.resolve();
     },
     changeAgentState: (_, _id, state) => {
