@@ -277,6 +277,9 @@ describe('the HTTP server', () => {
     for await (const chunk of socket) answer += String(chunk);
     assert.match(answer, /^HTTP\/1\.1 400 /);
     assert.match(answer, /application\/problem\+json[^]*"malformed_http"/);
+    const id = /^x-request-id: (.+)\r$/m.exec(answer)?.[1] ?? 'none';
+    assert.ok(answer.includes(`"request_id":"${id}"`), 'as every answer has it');
+    assert.match(answer, /^x-content-type-options: nosniff\r$/m);
   });
 
   test('a request without a Host is refused by a problem; an unknown expectation is passed over', async () => {

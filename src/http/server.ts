@@ -230,8 +230,15 @@ function refuseBrokenRequest(
     ? new ServiceError('request_timeout', 'The request did not arrive in time.')
     : new ServiceError('malformed_http', 'This is not a valid HTTP request.');
   const status = `${refusal.status} ${STATUS_CODES[refusal.status]}`;
-  const body = JSON.stringify(problemOf(refusal, randomUUID()));
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  const id = randomUUID();
+  const body = JSON.stringify(problemOf(refusal, id));
+  const headers = {
+    ...HEADERS,
+    'x-request-id': id,
+    'content-type': PROBLEM_TYPE,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status}\r\n${head.join('')}\r\n${body}`);
 }
