@@ -47,8 +47,11 @@ export class RunJournal implements Journal {
     });
   }
 
-  /** Begins the log of the agent: its introduction, if it has one, then what the user says first, if that is not there yet. */
-  begin(introduction: NewEvent | null, message: NewEvent | null): Promise<void> {
+  /**
+   * Begins the log of the agent: its introduction, if it has one, then what the user says first, if that is not there
+   * yet. Gives the id of that message; -1 when it was not written.
+   */
+  begin(introduction: NewEvent | null, message: NewEvent | null): Promise<number> {
     return this.#write(async ({ conversations, events: log }) => {
       const row = await conversations.get(this.#options.conversation);
       // Somebody who spoke meanwhile has had it written before.
@@ -57,8 +60,7 @@ export class RunJournal implements Journal {
         log,
         [introduction, first].filter((event) => event !== null),
       );
-      const last = written.at(-1);
-      if (first && last) this.#seen = last.id;
+      return first ? (written.at(-1)?.id ?? -1) : -1;
     });
   }
 

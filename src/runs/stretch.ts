@@ -55,12 +55,14 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const journal = journalOf(options, stand);
   const { model, problem } = await modelOf(options, settings);
   // What is replayed needs none, nor what the user has had done; what comes after it says so itself.
-  const needsNone =
-    settings.agent === 'DummyAgent' || replay.length > 0 || (await journal.openActions()).length > 0;
-  if (problem !== null || !(model || needsNone)) {
+  const goes =
+    model !== null ||
+    settings.agent === 'DummyAgent' ||
+    replay.length > 0 ||
+    (await journal.openActions()).length > 0;
+  if (problem !== null || !goes) {
     await begin(stand, journal, null);
-    const seen = Math.max(journal.seen, row.lastUserMessage);
-    return told(options, stand, noModel(seen, problem ?? undefined));
+    return told(options, stand, noModel(row, problem ?? undefined));
   }
   const mcp = await mcpOf(options, stand, journal);
   const context: AgentContext = {
@@ -93,7 +95,7 @@ async function rest(options: StretchOptions, stand: Stand): Promise<End> {
     const { model } = await modelOf(options, stand.settings);
     return await options.introductionOf(contextOf(options, stand, journal, model));
   });
-  return waiting(stand.row, Math.max(journal.seen, stand.row.lastUserMessage));
+  return waiting(stand.row);
 }
 
 /**
@@ -106,7 +108,9 @@ async function begin(
   introduction: (() => Promise<NewEvent | null>) | null,
 ): Promise<void> {
   if (row.lastUserMessage >= 0) return;
-  await journal.begin((await introduction?.()) ?? null, openingOf(row.id, request).message);
+  const { message } = openingOf(row.id, request);
+  // What follows in this stretch, its end too, reads the row: from here on this was said.
+  row.lastUserMessage = await journal.begin((await introduction?.()) ?? null, message);
 }
 
 function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => string): End {
@@ -128,14 +132,14 @@ function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => st
 }
 
 /** Nothing to do but to wait for the user. */
-function waiting(row: Conversation, seen: number): End {
+function waiting(row: Conversation): End {
   const state = 'awaiting_user_input';
   const asked = stateAsked(state, 'The agent waits for its user');
   return {
     events: row.agentState === state || row.agentState === 'paused' ? [] : [asked, stateChanged(state)],
     change: {},
     unfinished: false,
-    seen,
+    seen: row.lastUserMessage,
   };
 }
 
@@ -153,12 +157,12 @@ function failedStart({ row, redact }: Stand, { runtimeStatus, error }: CloneFail
   };
 }
 
-function noModel(seen: number, why?: string): End {
+function noModel(row: Conversation, why?: string): End {
   const { reason, runtimeStatus, code, message, hint } = modelMissing(why);
   return {
     events: [errorObservation(reason, runtimeStatus), stateChanged('error', reason)],
     change: { runtimeStatus, error: { code, message, hint } },
     unfinished: true,
-    seen,
+    seen: row.lastUserMessage,
   };
 }

@@ -117,5 +117,13 @@ describe('the first events of a conversation', () => {
     await parley.ok('POST', '/api/settings', { agent: 'CodeActAgent', llm_model: null });
     await create({ conversation_id: 'nobody', initial_user_msg: 'hello' });
     assert.deepEqual(await log('nobody', 'error'), ['loading', '"hello"', 'error!', 'error']);
+    await create({ conversation_id: 'noted' });
+    const waits = ['loading', 'ask awaiting_user_input', 'awaiting_user_input'];
+    assert.deepEqual(await log('noted'), waits);
+    const thought = { action: 'think', args: { thought: 'hm' } };
+    await parley.ok('POST', '/api/conversations/noted/events', thought);
+    const events = await parley.untilEvents('noted', (all) => kinds(all).length === 7);
+    const noted = ['think', 'running', 'think!', 'awaiting_user_input'];
+    assert.deepEqual(kinds(events), [...waits, ...noted], 'what the user does needs no model');
   });
 });
