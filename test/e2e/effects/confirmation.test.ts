@@ -25,7 +25,7 @@ function told(event: Event): string[] {
 describe('confirmation', () => {
   let parley: Parley;
   before(async () => {
-    parley = await startParley();
+    parley = await startParley({ PARLEY_ALLOW_PRIVATE_HOSTS: '*' });
   });
   after(() => parley.close());
 
@@ -64,6 +64,45 @@ describe('confirmation', () => {
     { mode: true, analyzer: 'rules', asks: [HIGH], risks: [0, 2] },
     { mode: true, analyzer: 'llm', asks: [HIGH], risks: [1, 2] },
   ];
+  it('of one user is not asked of another who works at the same time, nor answered by them', async () => {
+    const printed = await parley.command('keys', 'create', '--user', 'other');
+    const other = printed.trimEnd().split('\n').at(-1);
+    await using theirs = await startModelServer(byTurn([one(run(HIGH, 'HIGH')), done], say('A title')));
+    await using model = await startModelServer(byTurn([one(run(HIGH, 'LOW')), done], say('A title')));
+    await settings(model, true, 'rules');
+    const chosen = {
+      llm_model: 'openai/scripted',
+      llm_api_key: 'sk-the-key-of-other',
+      llm_base_url: theirs.baseUrl,
+    };
+    await parley.ok(
+      'POST',
+      '/api/settings',
+      { ...chosen, confirmation_mode: false, security_analyzer: 'llm' },
+      other,
+    );
+    await begin('both');
+    await parley.ok(
+      'POST',
+      '/api/conversations',
+      { conversation_id: 'both', initial_user_msg: 'Do it.' },
+      other,
+    );
+    await asked('both');
+    await parley.until('both', ({ agent_state }) => agent_state === 'finished', undefined, other);
+    const confirmed = { action: 'change_agent_state', args: { agent_state: 'user_confirmed' } };
+    assert.equal((await parley.request('POST', path('both', '/events'), confirmed, other)).status, 409);
+    await asked('both');
+    assert.deepEqual(await written('both'), []);
+    await decide('both', 'user_rejected');
+    await inState('both', 'awaiting_user_input');
+    assert.deepEqual(await written('both'), []);
+    assert.equal(
+      model.requests.some(({ headers }) => JSON.stringify(headers).includes('sk-the-key-of-other')),
+      false,
+    );
+  });
+
   for (const [n, { mode, analyzer, asks, risks }] of matrix.entries()) {
     it(`asks about ${asks.length} of two with the mode ${mode ? 'on' : 'off'} and the analyzer ${analyzer}`, async () => {
       await using model = await startModelServer(

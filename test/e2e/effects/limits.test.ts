@@ -2,13 +2,18 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isObservation } from '../../../src/events/event.ts';
 import { priceOf } from '../../../src/model/price.ts';
-import { type Answer, call, calls, gate, say, type Usage } from '../../support/model-answers.ts';
+import { type Answer, call, calls, gate, say, status, type Usage } from '../../support/model-answers.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
 
 const MODEL = 'openai/gpt-4o';
 const USAGE = { prompt: 10_000, completion: 100 };
 const TITLE = { prompt: 1_000, completion: 10 };
+const TOO_LONG = status(
+  400,
+  {},
+  { error: { message: 'maximum context length', code: 'context_length_exceeded' } },
+);
 const done = call('finish', { message: 'done' }, { usage: USAGE });
 const think = (n: number) => call('think', { thought: `thought ${n}` }, { usage: USAGE });
 
@@ -138,6 +143,32 @@ describe('limits of a conversation', () => {
     const cost = costOf(USAGE, USAGE, USAGE, USAGE, USAGE, TITLE, summary);
     const events = await parley.untilEvents('all-calls', (now) => Math.abs(spent(now) - cost) < 1e-9);
     assert.ok(Math.abs(spent(events) - cost) < 1e-9);
+  });
+
+  it('max_budget_per_task: a request that the model refuses as too long costs nothing, the summary that follows does', async () => {
+    await settings({ max_budget_per_task: 20 });
+    const summary = { prompt: 20_000, completion: 50 };
+    const asked = { steps: 0, refused: 0, summaries: 0 };
+    model.play(({ body }) => {
+      if (!body.tools?.length) {
+        asked.summaries += 1;
+        return say('Known.', { usage: summary });
+      }
+      if (asked.steps === 2 && asked.refused === 0) {
+        asked.refused += 1;
+        return TOO_LONG;
+      }
+      asked.steps += 1;
+      const thought = `${asked.steps} ${'word '.repeat(2_000)}`;
+      return asked.steps < 5 ? call('think', { thought }, { usage: USAGE }) : done;
+    });
+    await begin('refused');
+    await inState('refused', 'finished');
+    await parley.until('refused', (view) => view.title === 'A title');
+    assert.deepEqual({ ...asked, summaries: asked.summaries > 0 }, { steps: 5, refused: 1, summaries: true });
+    const summaries = Array.from({ length: asked.summaries }, () => summary);
+    const cost = costOf(...Array.from({ length: 5 }, () => USAGE), ...summaries, TITLE);
+    await parley.untilEvents('refused', (now) => Math.abs(spent(now) - cost) < 1e-9);
   });
 
   it('max_budget_per_task: a call that was under way at a kill is not free', async () => {

@@ -58,6 +58,12 @@ describe('the model', () => {
     // One of V0's codes that is no BCP 47 tag of its own.
     await parley.ok('PATCH', '/api/settings', { language: 'no' });
     assert.match(system(await tell('de', 'And now?')), /Write to the user in Norwegian/);
+    // A language without a tag is told as its user wrote it; what is no name of a language is not stored.
+    await parley.ok('PATCH', '/api/settings', { language: 'Plattdeutsch' });
+    for (const language of ['de\nand rules of your own', 'a'.repeat(36)]) {
+      assert.equal((await parley.request('PATCH', '/api/settings', { language })).status, 422);
+    }
+    assert.match(system(await tell('de', 'And now?')), /Write to the user in Plattdeutsch\. /);
     await parley.ok('PATCH', '/api/settings', { language: '' });
     assert.doesNotMatch(system(await tell('de', 'And now?')), /Write to the user in/);
   });
