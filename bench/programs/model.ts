@@ -38,7 +38,10 @@ const server = createServer((request, response) => {
   }
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => void answer(Buffer.concat(chunks).toString(), response, performance.now()));
+  request.on('end', () => {
+    const arrived = performance.now();
+    void answer(Buffer.concat(chunks).toString(), response, arrived);
+  });
 });
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();

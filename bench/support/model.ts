@@ -12,10 +12,10 @@ export async function gapsOf(model: Neighbour): Promise<Gap[]> {
   return (await (await fetch(`${model.url}/gaps`)).json()) as Gap[];
 }
 
-/** Makes it the model of the service's user. */
-export async function useModel(parley: Parley, model: Neighbour): Promise<void> {
+/** Makes it the model of the service's user. By its name it has a window in which all that is said finds room. */
+export async function useModel(parley: Parley, model: Neighbour, name = 'openai/gpt-5.1'): Promise<void> {
   await parley.ok('POST', '/api/settings', {
-    llm_model: 'openai/gpt-5.1',
+    llm_model: name,
     llm_base_url: `${model.url}/v1`,
     llm_api_key: 'any-key-at-all',
     max_iterations: 1_000_000,
