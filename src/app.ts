@@ -59,6 +59,7 @@ import { LeftBehind } from './sandbox/left-behind.ts';
 import { runDirectoryOf } from './sandbox/run-directory.ts';
 import type { SandboxProvider } from './sandbox/sandbox.ts';
 import { sandboxNotice } from './sandbox/notice.ts';
+import { whileOpening } from './sandbox/opening.ts';
 import { selectSandbox } from './sandbox/select.ts';
 import { KEY_FILE, OLD_KEY_FILE, openToOthers, openVault } from './secrets/key-file.ts';
 import type { Secret } from './secrets/secret.ts';
@@ -153,15 +154,15 @@ export async function build(
   });
   const redactorFor = async (userId: string) => redactorOf(await settings.snapshot(userId));
   const note = notePushes({ read, transact, redactor: redactorFor });
-  const provider = await openSandboxes(config, policy, log, {
+  // It tries what this host can do, by programs of its own, while the rest is put together.
+  const opening = openSandboxes(config, policy, log, {
     pushRules: {
       policy: config.pushPolicy,
       made: async (conversation, refs) => new Set(await read.conversations.madeRefs(conversation, refs)),
     },
     pushed: (push) => note(push).catch((error: unknown) => log.error({ err: error }, 'a push was not noted')),
   });
-  const notice = sandboxNotice(provider.report);
-  log[notice.level]({ sandbox: provider.report.kind }, notice.text);
+  const provider = whileOpening(opening);
   const sandboxes = new Sandboxes({
     provider: measuredProvider(provider, metrics),
     directory: workspacesIn(config.dataDir),
@@ -343,6 +344,9 @@ export async function build(
     if (keepDays === null) return;
     await retention.remove(new Date(Date.now() - keepDays * DAY_MS), timers.signal);
   };
+  const { report } = await opening;
+  const notice = sandboxNotice(report);
+  log[notice.level]({ sandbox: report.kind }, notice.text);
   return {
     server,
     newKey: made && { key: made, file },
