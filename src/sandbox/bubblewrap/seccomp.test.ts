@@ -5,14 +5,15 @@ import { seccompFilter } from './seccomp.ts';
 const ALLOW = 0x7fff0000;
 const ERRNO = 0x00050000;
 const ARCH = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
-const [EPERM, ENOSYS, EAFNOSUPPORT] = [1, 38, 97];
+const [EPERM, EINVAL, ENOSYS, EAFNOSUPPORT] = [1, 22, 38, 97];
 
 /** Runs a filter as the kernel does (classic BPF), for the instructions that ours are made of. */
 function run(filter: Buffer, call: { arch: number; number: number; args?: number[] }): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(call.number >>> 0, 0);
   data.writeUInt32LE(call.arch, 4);
-  for (const [index, value] of (call.args ?? []).entries()) data.writeUInt32LE(value >>> 0, 16 + 8 * index);
+  for (const [index, value] of (call.args ?? []).entries())
+    data.writeBigUInt64LE(BigInt(value), 16 + 8 * index);
   let accumulator = 0;
   for (let at = 0; at < filter.length / 8; at += 1) {
     const code = filter.readUInt16LE(at * 8);
@@ -71,6 +72,14 @@ for (const machine of ['x64', 'arm64'] as const) {
     assert.equal(decide(ioctl, 0, 0x5412), ERRNO | EPERM);
     assert.equal(decide(ioctl, 0, 0x541c), ERRNO | EPERM);
     assert.equal(decide(ioctl, 0, 0x5413), ALLOW);
+  });
+
+  test(`${machine}: System V shared memory in small pieces only`, () => {
+    const shmget = pick(29, 194);
+    for (const size of [0, 56, 65_536]) assert.equal(decide(shmget, 0, size), ALLOW);
+    for (const size of [65_537, 2 ** 31, 2 ** 32, 2 ** 32 + 56]) {
+      assert.equal(decide(shmget, 0, size), ERRNO | EINVAL, String(size));
+    }
   });
 
   test(`${machine}: calls of another architecture are refused whole`, () => {

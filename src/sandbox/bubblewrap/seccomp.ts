@@ -8,6 +8,7 @@
 type Machine = 'x64' | 'arm64';
 
 const EPERM = 1;
+const EINVAL = 22;
 const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 /** "The kernel has no such call": libraries then take the older way, which the filter can look into. */
@@ -62,12 +63,18 @@ const CLONE: readonly [number, number] = [56, 220];
 const SOCKET: readonly [number, number] = [41, 198];
 const SOCKETPAIR: readonly [number, number] = [53, 199];
 const IOCTL: readonly [number, number] = [16, 29];
+const SHMGET: readonly [number, number] = [29, 194];
 const FALLOCATE: readonly [number, number] = [285, 47];
 
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; clone() itself has no NEWTIME. */
 const NEW_NAMESPACES = 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000;
 /** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */
 const FAMILIES = [1, 2, 10, 16];
+/**
+ * Largest piece of System V shared memory, of which there are at most 4,096: what no process is attached to is seen by
+ * no watchdog. Databases take a few bytes by it; nothing newer takes much.
+ */
+const MOST_SHARED = 64 * 1024;
 /** Put characters into a terminal's input: the oldest way out of a sandbox that was given one. */
 const TERMINAL_INJECTION = [0x5412, 0x541c];
 /** On x64 the x32 calls share the architecture's word and set this bit in the number. */
@@ -77,6 +84,7 @@ const X32_BIT = 0x40000000;
 const OFFSET_NUMBER = 0;
 const OFFSET_ARCH = 4;
 const argument = (index: number): number => 16 + 8 * index;
+const highHalf = (index: number): number => argument(index) + 4;
 
 const RETURN_ALLOW = 0x7fff0000;
 const RETURN_ERRNO = 0x00050000;
@@ -153,6 +161,15 @@ export function seccompFilter(arch: string): Buffer | null {
   program.push(
     ...onCall(pick(CLONE), [load(argument(0)), ifAnyBit(NEW_NAMESPACES, 0, 1), fail(EPERM), allow]),
     ...onCall(pick(IOCTL), byValue(1, TERMINAL_INJECTION, fail(EPERM), allow)),
+    ...onCall(pick(SHMGET), [
+      load(highHalf(1)),
+      ifEqual(0, 1, 0),
+      fail(EINVAL),
+      load(argument(1)),
+      ifAtLeast(MOST_SHARED + 1, 0, 1),
+      fail(EINVAL),
+      allow,
+    ]),
     // Reserving blocks without growing the file (KEEP_SIZE and no PUNCH_HOLE) would pass RLIMIT_FSIZE.
     ...onCall(pick(FALLOCATE), [load(argument(1)), and(0x3), ifEqual(0x1, 0, 1), fail(EOPNOTSUPP), allow]),
     allow,

@@ -65,6 +65,23 @@ describe('limits without control groups', () => {
     assert.deepEqual(await processesWith(top), []);
   });
 
+  const [memfd, prctl] = process.arch === 'x64' ? [319, 157] : [279, 167];
+  for (const [what, how] of [
+    [
+      'files that no process has mapped',
+      `my $fd = syscall(${memfd}, my $name = "x", 0); open F, ">&=$fd" or die; print F "x" x 4000000 for 1 .. 60; sleep 60`,
+    ],
+    [
+      'a process that lets nobody look into it',
+      `syscall(${prctl}, 4, 0, 0, 0, 0) == 0 or die; push @x, $_ . ("x" x 100000) for 1 .. 4000; sleep 60`,
+    ],
+  ] as const) {
+    test(`count the memory of ${what}`, async () => {
+      const confined = await start(`exec perl -e '${how}'`);
+      assert.match((await confined.exited).reason, /memory.*128 MiB/);
+    });
+  }
+
   test('find what a second thread has started', async () => {
     await mkdir(join(top, 'w'), { recursive: true });
     await writeFile(
