@@ -25,7 +25,7 @@ const USUAL =
 
 const SECRET_SETTING = /auth|token|password|secret|(^|[:._-])key|cert|credential/i;
 const LEADING_SETTING =
-  /registr|index|proxy|script-shell|prefix|config|host|find-links|cafile|strict-ssl|url|source|git$|node-options/i;
+  /registr|repositor|index|proxy|script-shell|prefix|config|host|find-links|cafile|strict-ssl|url|source|git$|node-options/i;
 
 /** What carries out a program of a package, or of the project's environment: the words before it. */
 const RUNNERS: Readonly<Record<string, RegExp>> = {
@@ -92,9 +92,10 @@ function ran({ args, name, command, script }: Call, named: boolean): Rating {
   return started.length === 0 ? LOW : command(started);
 }
 
-/** `config get X`, `config set X Y`, as all of them have it. */
+/** `config get X`, `config set X Y`; `config X Y` of some. */
 function configured(words: Call['args']): Rating {
-  const [verb, key] = words.map(({ text }) => text);
+  const [verb, second] = words.map(({ text }) => text);
+  const key = /^(get|set|list|ls|edit|delete|unset)$/.test(verb ?? '') ? second : verb;
   if (key?.includes('\u0000')) return high('Which setting it is shows only when it runs.');
   if (key !== undefined && SECRET_SETTING.test(key)) return high(`The setting ${key} holds a secret.`);
   if (verb === 'get' && key !== undefined) return LOW;
