@@ -167,6 +167,7 @@ export async function build(
     provider: measuredProvider(provider, metrics),
     directory: workspacesIn(config.dataDir),
     most: 2 * config.maxRunning.inAll,
+    exists: async (key) => (await read.conversations.get(key)) !== undefined,
   });
   await sandboxes.removeDrafts();
   const fetchForMcp = (world.fetch ?? guardedFetch)(policy, PATIENT_FETCH);

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../events/event.ts';
 import { ConversationGone, Fenced } from '../events/log.ts';
+import { TimeLimit } from '../time-limit.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { timedOut } from './failure.ts';
 import type { Mind } from './mind.ts';
@@ -19,10 +20,10 @@ import { ModelMind } from './model-mind.ts';
  */
 export async function runAgent(given: AgentContext): Promise<AgentOutcome> {
   const { signal, timeouts } = given;
-  const late = timeouts ? AbortSignal.timeout(timeouts.runMs) : null;
-  const context = late ? { ...given, signal: AbortSignal.any([signal, late]) } : given;
+  using limit = timeouts ? new TimeLimit(signal, timeouts.runMs) : null;
+  const context = limit ? { ...given, signal: limit.signal } : given;
   try {
-    return await drive(new Run(context, mindOf(context)), late);
+    return await drive(new Run(context, mindOf(context)), limit);
   } catch (error) {
     if (error instanceof Fenced || error instanceof ConversationGone) return { kind: 'aborted' };
     if (signal.aborted) return { kind: 'aborted' };
@@ -37,11 +38,11 @@ export async function introductionOf(context: AgentContext): Promise<NewEvent | 
   return mindOf(context).introduction(log);
 }
 
-async function drive(run: Run, late: AbortSignal | null): Promise<AgentOutcome> {
+async function drive(run: Run, limit: TimeLimit | null): Promise<AgentOutcome> {
   try {
     return await run.drive();
   } catch (error) {
-    if (!late?.aborted || error !== late.reason) throw error;
+    if (!limit?.isOver || error !== limit.signal.reason) throw error;
     return await run.giveUp(timedOut());
   }
 }

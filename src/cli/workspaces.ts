@@ -34,7 +34,12 @@ export async function removeWorkspaces(storage: Storage, dataDir: string): Promi
 
 async function removeHere(storage: Storage, dataDir: string, keys: readonly number[]): Promise<void> {
   const provider = unavailable('none', 'The command line opens no sandbox.');
-  const sandboxes = new Sandboxes({ provider, directory: workspacesIn(dataDir), most: 0 });
+  const sandboxes = new Sandboxes({
+    provider,
+    directory: workspacesIn(dataDir),
+    most: 0,
+    exists: () => Promise.resolve(false),
+  });
   for (const key of keys) {
     await sandboxes.discard(key);
     await storage.transact(({ conversations }) => conversations.discarded(key));

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { TimeLimit } from '../time-limit.ts';
 import type { Destination } from './destination.ts';
 
 const CONNECT_MS = 10_000;
@@ -41,15 +42,15 @@ async function ready<S extends Socket>(
   event: string,
   signal: AbortSignal | undefined,
 ): Promise<S> {
-  const late = AbortSignal.timeout(CONNECT_MS);
+  using limit = new TimeLimit(signal ?? new AbortController().signal, CONNECT_MS);
   try {
-    await once(socket, event, { signal: signal ? AbortSignal.any([signal, late]) : late });
+    await once(socket, event, { signal: limit.signal });
     return socket;
   } catch (error) {
     // A connection that is being given up may still fail.
     socket.on('error', () => {});
     socket.destroy();
-    if (late.aborted)
+    if (limit.isOver)
       throw Object.assign(new Error('the host did not answer in time'), { code: 'ETIMEDOUT' });
     throw error;
   }

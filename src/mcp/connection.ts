@@ -1,3 +1,4 @@
+import { TimeLimit } from '../time-limit.ts';
 import { McpClient, type Called, type Ways } from './client.ts';
 import { Broken, failureOf, type Failure, refusalOf, type Refusal, statusOf } from './failure.ts';
 import type { NamedServer } from './server.ts';
@@ -121,8 +122,9 @@ export class McpConnection {
     const patience = this.#wasSilent && this.named.server.kind !== 'stdio' ? retryMs : connectMs;
     const gone = new AbortController();
     this.#gone = gone;
-    const late = AbortSignal.timeout(patience);
-    const stop = AbortSignal.any([signal, late, gone.signal, this.#closing.signal]);
+    const ends = AbortSignal.any([signal, gone.signal, this.#closing.signal]);
+    using limit = new TimeLimit(ends, patience);
+    const stop = limit.signal;
     let client: McpClient | null = null;
     try {
       const broken = (failure: Failure): void => this.#break(gone, failure);
@@ -141,7 +143,7 @@ export class McpConnection {
         throw signal.reason;
       }
       this.#failedTries += 1;
-      this.#wasSilent = late.aborted && !gone.signal.aborted;
+      this.#wasSilent = limit.isOver && !gone.signal.aborted;
       const said = this.#wasSilent
         ? { reason: `It did not answer within ${patience / 1000} seconds.`, detail: '' }
         : await failureOf(gone.signal.aborted ? gone.signal.reason : error);
@@ -152,9 +154,9 @@ export class McpConnection {
   /** The server said that its tools have changed. One that cannot list them is connected anew. */
   async #list(client: McpClient, signal: AbortSignal): Promise<void> {
     const gone = this.#gone;
-    const late = AbortSignal.timeout(this.#timeouts.connectMs);
+    using limit = new TimeLimit(AbortSignal.any([signal, gone.signal]), this.#timeouts.connectMs);
     try {
-      this.#take(await client.list(AbortSignal.any([signal, late, gone.signal])));
+      this.#take(await client.list(limit.signal));
     } catch (error) {
       signal.throwIfAborted();
       this.#break(gone, await failureOf(error));
@@ -176,15 +178,14 @@ export class McpConnection {
     const { server } = this.named;
     const callMs = (server.kind === 'stdio' ? null : server.callMs) ?? this.#timeouts.callMs;
     const gone = this.#gone;
-    const late = AbortSignal.timeout(callMs);
-    const stop = AbortSignal.any([signal, late, gone.signal]);
+    using limit = new TimeLimit(AbortSignal.any([signal, gone.signal]), callMs);
     const failed = (reason: string): CallOutcome => ({ kind: 'failed', reason, effect: 'unknown' });
     try {
-      return { kind: 'answered', called: await client.call(tool, input, stop) };
+      return { kind: 'answered', called: await client.call(tool, input, limit.signal) };
     } catch (error) {
       if (signal.aborted) return failed('The conversation was stopped before it answered.');
       if (gone.signal.aborted) return failed((await failureOf(gone.signal.reason)).reason);
-      if (late.aborted) return failed(`It did not answer within ${callMs / 1000} seconds.`);
+      if (limit.isOver) return failed(`It did not answer within ${callMs / 1000} seconds.`);
       const refusal = await refusalOf(error);
       if (refusal) return { kind: 'refused', refusal };
       const failure = await failureOf(error);

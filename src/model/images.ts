@@ -3,6 +3,7 @@ import { readBody } from '../egress/read-body.ts';
 import { EgressRefused } from '../egress/policy.ts';
 import type { Message, UserPart } from './message.ts';
 import { showsImages } from './sight.ts';
+import { TimeLimit } from '../time-limit.ts';
 
 interface Image {
   data: Uint8Array;
@@ -91,17 +92,17 @@ export class ImageSource {
 
 async function fetchImage(url: URL, fetch: typeof globalThis.fetch, signal: AbortSignal): Promise<Image> {
   const failed = (how: string): ImageError => new ImageError(url, `The image at ${url.host} ${how}.`);
-  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  using limit = new TimeLimit(signal, DEADLINE_MS);
   let response: Response;
   let data: Buffer | null;
   try {
-    response = await fetch(url, { signal: AbortSignal.any([signal, deadline]) });
+    response = await fetch(url, { signal: limit.signal });
     if (!response.ok) await response.body?.cancel();
     data = response.ok ? await readBody(response, MAX_IMAGE_BYTES) : null;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof EgressRefused) throw new ImageError(url, `${error.message}.`);
-    throw failed(deadline.aborted ? `did not come within ${DEADLINE_MS / 1000} s` : 'could not be fetched');
+    throw failed(limit.isOver ? `did not come within ${DEADLINE_MS / 1000} s` : 'could not be fetched');
   }
   if (!response.ok) throw failed(`was answered with ${response.status}`);
   if (data === null) throw failed('is larger than 10 MiB');

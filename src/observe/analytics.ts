@@ -1,4 +1,5 @@
 import type { AgentName } from '../contract/settings.ts';
+import { TimeLimit } from '../time-limit.ts';
 import { version } from './version.ts';
 
 /** What is sent of a run that has ended. docs/analytics.md shows the same, and a test holds the two together. */
@@ -47,12 +48,13 @@ export class Analytics {
   async #send(url: string, userId: string, { agent, outcome }: RunFacts): Promise<void> {
     const { consents, fetch } = this.#options;
     if (!(await consents(userId))) return;
+    using limit = new TimeLimit(this.#closing.signal, DEADLINE_MS);
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'parley' },
       body: JSON.stringify({ event: 'run_ended', version, agent, outcome }),
       redirect: 'manual',
-      signal: AbortSignal.any([this.#closing.signal, AbortSignal.timeout(DEADLINE_MS)]),
+      signal: limit.signal,
     });
     await response.body?.cancel();
     if (!response.ok) throw new Error(`the destination answered with ${response.status}`);

@@ -1,5 +1,6 @@
 import { type Answer, ok, type ProviderFailure } from '../git/answer.ts';
 import type { Page, PageOf } from '../git/git-provider.ts';
+import { TimeLimit } from '../time-limit.ts';
 
 /** What a list without pages holds of each provider at most, and how long it may take. */
 const MOST_PAGES = 10;
@@ -30,13 +31,12 @@ export async function list<T>(
   signal: AbortSignal,
 ): Promise<Answer<Listed<T>>> {
   if (wanted) return await ask(wanted, signal);
-  const deadline = AbortSignal.timeout(DEADLINE_MS);
-  const either = AbortSignal.any([signal, deadline]);
+  using limit = new TimeLimit(signal, DEADLINE_MS);
   const items: T[] = [];
   for (let page = 1; page <= MOST_PAGES; page += 1) {
-    const answer = await ask({ page, perPage: PER_PAGE }, either).catch((error: unknown): ProviderFailure => {
+    const answer = await ask({ page, perPage: PER_PAGE }, limit.signal).catch((error: unknown): ProviderFailure => {
       signal.throwIfAborted();
-      if (!deadline.aborted) throw error;
+      if (!limit.isOver) throw error;
       return {
         kind: 'unavailable',
         message: `The list did not come within ${DEADLINE_MS / 1000} s: ask for a page of it, or try again later`,

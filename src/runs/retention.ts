@@ -28,6 +28,7 @@ const AGAIN_MS = 24 * 60 * 60 * 1000;
  */
 export class Retention {
   readonly #options: RetentionOptions;
+  /** Those whose work could not be kept, with when to try them again. */
   readonly #notBefore = new Map<number, number>();
 
   constructor(options: RetentionOptions) {
@@ -37,12 +38,14 @@ export class Retention {
   /** @param before what was touched last before that is removed; gives how many were */
   async remove(before: Date, signal: AbortSignal): Promise<number> {
     const { conversations } = this.#options.read;
+    const now = performance.now();
+    for (const [key, again] of this.#notBefore) if (again <= now) this.#notBefore.delete(key);
     let removed = 0;
     for (let after = 0; ;) {
       const page = await conversations.untouched(before.toISOString(), after, PAGE);
       for (const key of page) {
         signal.throwIfAborted();
-        if (performance.now() < (this.#notBefore.get(key) ?? 0)) continue;
+        if (this.#notBefore.has(key)) continue;
         if (await this.#removeOne(key, before, signal)) removed += 1;
       }
       const last = page.at(-1);

@@ -16,8 +16,9 @@ const WISH: SandboxWish = {
 };
 const LOAN: SandboxWish = { ...WISH, readOnlyWorkspace: true };
 
-/** Sandboxes that say when they are closed. */
+/** Sandboxes that say when they are closed, of conversations that are there unless they are in `removed`. */
 function bench(most = 10) {
+  const removed = new Set<number>();
   const closed: Sandbox[] = [];
   const open = (): Promise<Sandbox> => {
     const ended = Promise.withResolvers<{ reason: string }>();
@@ -30,8 +31,9 @@ function bench(most = 10) {
     });
     return Promise.resolve(sandbox);
   };
-  const sandboxes = new Sandboxes({ provider: { ...NO_SANDBOX, open }, directory: '/nowhere', most });
-  return { sandboxes, closed };
+  const exists = (key: number) => Promise.resolve(!removed.has(key));
+  const sandboxes = new Sandboxes({ provider: { ...NO_SANDBOX, open }, directory: '/nowhere', most, exists });
+  return { sandboxes, closed, removed };
 }
 
 describe('a sandbox that is lent', () => {
@@ -78,11 +80,22 @@ describe('a sandbox that is lent', () => {
   });
 
   it('is not to be had of a conversation that was removed', async () => {
-    const { sandboxes } = bench();
+    const { sandboxes, removed } = bench();
+    removed.add(1);
     await sandboxes.discard(1);
     const use = () => Promise.resolve();
     await assert.rejects(sandboxes.lend(1, LOAN, never, use), { code: 'conversation_not_found' });
     await assert.rejects(sandboxes.open(1, WISH, never), { code: 'conversation_not_found' });
+    assert.equal(sandboxes.size, 0);
+  });
+
+  it('is closed by a removal that comes while it is opened', async () => {
+    const { sandboxes, closed, removed } = bench();
+    const opening = sandboxes.open(1, WISH, never);
+    removed.add(1);
+    await sandboxes.discard(1);
+    assert.deepEqual(closed, [await opening]);
+    assert.equal(sandboxes.size, 0);
   });
 
   it('is not waited for by who has gone', async () => {

@@ -25,6 +25,8 @@ export interface SandboxesOptions {
   directory: string;
   /** How many may be open; the least recently used one that no run uses makes room. */
   most: number;
+  /** Whether the conversation has not been removed: asked before its directories are made. */
+  exists: (key: number) => Promise<boolean>;
 }
 
 /**
@@ -36,8 +38,6 @@ export class Sandboxes {
   readonly #held = new Map<number, Held>();
   /** How many runs and borrowers use a conversation's sandbox now, whichever it is. */
   readonly #users = new Map<number, number>();
-  /** Removed conversations, whose numbers come never again. */
-  readonly #discarded = new Set<number>();
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
@@ -81,13 +81,11 @@ export class Sandboxes {
   }
 
   async #open(key: number, wish: SandboxWish, signal: AbortSignal, lent: boolean): Promise<Sandbox> {
-    // Its directories would be made again, and nobody would remove them.
-    if (this.#discarded.has(key))
-      throw new ServiceError('conversation_not_found', 'The conversation has been removed.');
-    const opening = this.#makeRoom().then(() =>
+    const opening = Promise.all([this.#makeRoom(), this.#mustExist(key)]).then(() =>
       this.#options.provider.open({ key, ...this.directories(key), ...wish }, signal),
     );
     const entry: Held = { wish: comparable(wish), opening, lent, lastUsed: performance.now() };
+    // At once: a removal that comes after the look whether it exists finds it here, and closes it.
     this.#held.set(key, entry);
     const forget = (): void => {
       if (this.#held.get(key) === entry) this.#held.delete(key);
@@ -123,9 +121,8 @@ export class Sandboxes {
     await sandbox?.close();
   }
 
-  /** Removes the conversation's directories. */
+  /** Removes the conversation's directories. By now it must not exist any more. */
   async discard(key: number): Promise<void> {
-    this.#discarded.add(key);
     await this.close(key);
     await this.#options.provider.discard({ key, ...this.directories(key) });
     // Not when there is something of another's in it.
@@ -156,6 +153,12 @@ export class Sandboxes {
 
   async closeAll(): Promise<void> {
     await Promise.all([...this.#held.keys()].map((key) => this.close(key)));
+  }
+
+  /** Its directories would be made again, and nobody would remove them. */
+  async #mustExist(key: number): Promise<void> {
+    if (await this.#options.exists(key)) return;
+    throw new ServiceError('conversation_not_found', 'The conversation has been removed.');
   }
 
   async #makeRoom(): Promise<void> {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { EgressRefused } from '../egress/policy.ts';
 import { readBody } from '../egress/read-body.ts';
 import type { Secret } from '../secrets/secret.ts';
+import { TimeLimit } from '../time-limit.ts';
 import type { SearchOutcome, SearchResult, WebSearch } from './web-search.ts';
 
 /** Milliseconds a search may take. */
@@ -36,7 +37,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
  */
 export function tavily(baseUrl: string, key: Secret, fetch: typeof globalThis.fetch): WebSearch {
   return async ({ query, maxResults, domains }, signal) => {
-    const deadline = AbortSignal.timeout(DEADLINE_MS);
+    using limit = new TimeLimit(signal, DEADLINE_MS);
     try {
       const response = await fetch(`${baseUrl}/search`, {
         method: 'POST',
@@ -52,7 +53,7 @@ export function tavily(baseUrl: string, key: Secret, fetch: typeof globalThis.fe
           ...(domains.length > 0 && { include_domains: domains }),
         }),
         redirect: 'manual',
-        signal: AbortSignal.any([signal, deadline]),
+        signal: limit.signal,
       });
       if (response.status !== 200) {
         await response.body?.cancel();
@@ -61,7 +62,7 @@ export function tavily(baseUrl: string, key: Secret, fetch: typeof globalThis.fe
       return await readAnswer(response);
     } catch (error) {
       signal.throwIfAborted();
-      if (deadline.aborted) return failed(`Tavily did not answer within ${DEADLINE_MS / 1000} s.`);
+      if (limit.isOver) return failed(`Tavily did not answer within ${DEADLINE_MS / 1000} s.`);
       // Of other errors only the kind is told: they may repeat the request.
       return failed(error instanceof EgressRefused ? error.message : 'Tavily could not be reached.');
     }

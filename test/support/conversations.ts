@@ -105,12 +105,13 @@ export async function startConversations(
   const vault = options.from?.vault ?? new Vault(randomBytes(32));
   const storage = await openStorage(dataDir, (key, events) => subscriptions.publish(key, events));
   const subscriptions = new Subscriptions((key, range) => storage.read.events.read(key, range));
+  const { read } = storage;
   const sandboxes = new Sandboxes({
     provider: options.provider ?? NO_SANDBOX,
     directory: join(dataDir, 'workspaces'),
     most: 10,
+    exists: async (key) => (await read.conversations.get(key)) !== undefined,
   });
-  const { read } = storage;
   let crashed = false;
   const transact: typeof storage.transact = (work) => {
     if (crashed) return Promise.reject(new Error('crashed'));

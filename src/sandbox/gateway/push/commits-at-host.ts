@@ -1,3 +1,4 @@
+import { TimeLimit } from '../../../time-limit.ts';
 import { send } from '../forward.ts';
 import type { GitHost } from '../git-host.ts';
 import type { AskCommits } from './ancestry.ts';
@@ -23,12 +24,12 @@ export function commitsAtHost(
 ): AskCommits {
   return async (wants, have) => {
     const pack = new PackCommits(hash);
-    const within = AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]);
+    using limit = new TimeLimit(signal, DEADLINE_MS);
     try {
-      const capabilities = await readCapabilities(git, path, within);
+      const capabilities = await readCapabilities(git, path, limit.signal);
       if (!capabilities) return pack.commits;
       const question = fetchCommits(wants, have, hash, capabilities);
-      for await (const chunk of packIn(await post(git, path, question, within))) await pack.write(chunk);
+      for await (const chunk of packIn(await post(git, path, question, limit.signal))) await pack.write(chunk);
       await pack.end();
     } catch {
       signal.throwIfAborted();
