@@ -2,64 +2,63 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { io } from 'socket.io-client';
 import type { Parley } from '../../test/support/parley.ts';
 import { heldTo, type Subject } from '../row.ts';
-import { type Held, Inspector, startInspected } from '../support/inspector.ts';
+import { Inspector, startInspected } from '../../test/support/inspector.ts';
+import { isNothing, leftBehind, more, objectsTold, STEADY_HEAP } from '../support/left.ts';
 import { startModel, useModel } from '../support/model.ts';
 import type { Neighbour } from '../support/neighbour.ts';
-import { descendants, descriptors } from '../support/processes.ts';
 
 const USERS_AT_ONCE = 8;
-const WARM_UP_SECONDS = 6;
-const PATIENCE_MS = 60_000;
-/** What a heap differs by from one look to the next, and what the code compiled meanwhile takes. */
-const NOISE_BYTES = 4 * 2 ** 20;
-
-interface Left extends Held {
-  descriptors: number;
-  processes: number;
-}
+/** In which code is compiled and pools are filled: conversations from creation to removal, before those that count. */
+const WARM_UP = 100;
+/** Longer than the connections of clients who have gone quiet are kept open. */
+const REST_MS = 75_000;
+/** What a heap differs by from one look to the next, and what little is compiled after the warm-up. */
+const NOISE_BYTES = 2 ** 20;
 
 /**
  * All that users do, over and over: settings stored, conversations created, driven with commands, followed by both
  * kinds of streams, stopped, removed. Then nobody: what is there that was not there before.
  */
 export const loadThenRest: Subject = {
-  seconds: 150,
+  seconds: 600,
   isLoadedForMinutes: true,
   measure: async (share, minutes) => {
     await using model = await startModel({ steps: 3, tool: 'execute_bash', delay: 20 });
-    await using app = await startInspected({ PARLEY_RATE_LIMIT: '0', PARLEY_MAX_RUNNING: '50,50' });
+    await using app = await startInspected(
+      { PARLEY_RATE_LIMIT: '0', PARLEY_MAX_RUNNING: '50,50' },
+      STEADY_HEAP,
+    );
     using inspector = await Inspector.of(app);
-    await load(app, model, WARM_UP_SECONDS);
-    const before = await atRest(app, inspector, null);
-    const rounds = await load(app, model, minutes * share * 60);
-    const after = await atRest(app, inspector, before);
-    const bytes = after.bytes - before.bytes;
-    const [timers, files] = [timersOf(after) - timersOf(before), after.descriptors - before.descriptors];
-    const processes = after.processes - before.processes;
-    const isBack = bytes < NOISE_BYTES && timers <= 0 && files <= 0 && processes <= 0;
+    await load(app, model, (lives) => lives < WARM_UP);
+    await sleep(REST_MS);
+    const before = await leftBehind(app, inspector);
+    const until = performance.now() + minutes * share * 60_000;
+    const lives = await load(app, model, () => performance.now() < until);
+    await sleep(REST_MS);
+    const after = await leftBehind(app, inspector, before);
+    const left = more(before, after, lives);
     return [
       {
-        what: `${minutes * share} min of load (${rounds} conversations from creation to removal), then rest`,
-        measured: `${(bytes / 1024).toFixed(0)} KiB of heap, ${timers} timers, ${files} descriptors, ${processes} processes more than before`,
-        ...heldTo(share, 'all back to where it was', isBack),
-        runs: { before, after, rounds },
+        what: `${minutes * share} min of load (${lives} conversations from creation to removal), then rest`,
+        measured: `${(left.bytes / 1024).toFixed(0)} KiB of heap, ${left.timers} timers, ${left.descriptors} descriptors, ${left.processes} processes, ${objectsTold(left)} more than before`,
+        ...heldTo(share, 'all back to where it was', left.bytes < NOISE_BYTES && isNothing(left)),
+        runs: { before, after, lives },
       },
     ];
   },
 };
 
 /** Gives how many conversations came and went. */
-async function load(app: Parley, model: Neighbour, seconds: number): Promise<number> {
-  const until = performance.now() + seconds * 1000;
-  let rounds = 0;
+async function load(app: Parley, model: Neighbour, goesOn: (lives: number) => boolean): Promise<number> {
+  let lives = 0;
   const user = async (): Promise<void> => {
-    while (performance.now() < until) {
-      rounds += 1;
-      await oneLife(app, model, `c${Date.now()}-${rounds}`);
+    while (goesOn(lives)) {
+      lives += 1;
+      await oneLife(app, model, `c${Date.now()}-${lives}`);
     }
   };
   await Promise.all(Array.from({ length: USERS_AT_ONCE }, user));
-  return rounds;
+  return lives;
 }
 
 async function oneLife(app: Parley, model: Neighbour, id: string): Promise<void> {
@@ -85,34 +84,4 @@ async function oneLife(app: Parley, model: Neighbour, id: string): Promise<void>
   socket.disconnect();
   await app.ok('POST', `/api/conversations/${id}/stop`);
   await app.ok('DELETE', `/api/conversations/${id}`);
-}
-
-/** As soon as there is no more than before; what there is at last, when it does not come to that. */
-async function atRest(app: Parley, inspector: Inspector, before: Left | null): Promise<Left> {
-  const deadline = performance.now() + PATIENCE_MS;
-  let last: Left | undefined;
-  for (;;) {
-    await sleep(2_000);
-    const now: Left = {
-      ...(await inspector.held()),
-      descriptors: await descriptors(app.pid),
-      processes: (await descendants(app.pid)).length,
-    };
-    const isSettled = before ? isNoMore(now, before) : last !== undefined && isNoMore(last, now);
-    if (isSettled || performance.now() > deadline) return now;
-    last = now;
-  }
-}
-
-function isNoMore(now: Left, before: Left): boolean {
-  return (
-    now.descriptors <= before.descriptors &&
-    now.processes <= before.processes &&
-    timersOf(now) <= timersOf(before) &&
-    now.bytes - before.bytes < NOISE_BYTES
-  );
-}
-
-function timersOf({ resources }: Held): number {
-  return resources['Timeout'] ?? 0;
 }

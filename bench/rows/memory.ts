@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Parley } from '../../test/support/parley.ts';
 import { heldTo, type Row, type Share, type Subject } from '../row.ts';
-import { Inspector, startInspected } from '../support/inspector.ts';
+import { Inspector, startInspected } from '../../test/support/inspector.ts';
 import { gapsOf, startModel, useModel } from '../support/model.ts';
 import { descendants, proportionalBytes, residentBytes } from '../support/processes.ts';
 import { seededData } from '../support/seed.ts';

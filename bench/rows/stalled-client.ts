@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { TEST_KEY } from '../../test/support/parley.ts';
 import type { WatchResult, WatchSpec } from '../programs/watch.ts';
 import { heldTo, type Subject } from '../row.ts';
-import { Inspector, startInspected } from '../support/inspector.ts';
+import { Inspector, startInspected } from '../../test/support/inspector.ts';
 import { runProgram } from '../support/program.ts';
 import { type Waiting, waitingConversations } from '../support/waiting.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startParley, TEST_KEY } from '../../test/support/parley.ts';
 import type { LoadResult, LoadSpec } from '../programs/load.ts';
 import { heldTo, type Row, type Share } from '../row.ts';
-import { Inspector, startInspected } from './inspector.ts';
+import { Inspector, startInspected } from '../../test/support/inspector.ts';
 import { processorTime } from './processes.ts';
 import { runProgram, ServerProgram } from './program.ts';
 import { median } from './statistics.ts';

@@ -34,14 +34,16 @@ export async function list<T>(
   using limit = new TimeLimit(signal, DEADLINE_MS);
   const items: T[] = [];
   for (let page = 1; page <= MOST_PAGES; page += 1) {
-    const answer = await ask({ page, perPage: PER_PAGE }, limit.signal).catch((error: unknown): ProviderFailure => {
-      signal.throwIfAborted();
-      if (!limit.isOver) throw error;
-      return {
-        kind: 'unavailable',
-        message: `The list did not come within ${DEADLINE_MS / 1000} s: ask for a page of it, or try again later`,
-      };
-    });
+    const answer = await ask({ page, perPage: PER_PAGE }, limit.signal).catch(
+      (error: unknown): ProviderFailure => {
+        signal.throwIfAborted();
+        if (!limit.isOver) throw error;
+        return {
+          kind: 'unavailable',
+          message: `The list did not come within ${DEADLINE_MS / 1000} s: ask for a page of it, or try again later`,
+        };
+      },
+    );
     if (answer.kind !== 'ok') return page === 1 ? answer : ok({ items, more: true, total: null });
     items.push(...answer.value.items);
     if (!answer.value.more) return ok({ items, more: false, total: items.length });

@@ -29,7 +29,8 @@ export function commitsAtHost(
       const capabilities = await readCapabilities(git, path, limit.signal);
       if (!capabilities) return pack.commits;
       const question = fetchCommits(wants, have, hash, capabilities);
-      for await (const chunk of packIn(await post(git, path, question, limit.signal))) await pack.write(chunk);
+      for await (const chunk of packIn(await post(git, path, question, limit.signal)))
+        await pack.write(chunk);
       await pack.end();
     } catch {
       signal.throwIfAborted();
