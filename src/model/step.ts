@@ -1,5 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 
+import { unlessAborted } from '../unless-aborted.ts';
 import type { ModelOutcome } from './answer.ts';
 import { Deadline, DEADLINES, type Deadlines } from './deadline.ts';
 import { failure, failureOf, type ModelFailure } from './failure.ts';
@@ -83,7 +84,8 @@ async function openStream(
     // OpenAI keeps conversations unless told not to.
     providerOptions: { openai: { store: false } },
   };
-  const { stream } = await client.doStream(options);
+  // Whatever `fetch` does: who stops a run does not wait for its model.
+  const { stream } = await unlessAborted(Promise.resolve(client.doStream(options)), signal);
   return stream;
 }
 
