@@ -144,7 +144,10 @@ describe('the model misbehaves', () => {
       assert.match(view.error?.hint ?? '', /message|start|Start/);
       const last = events.at(-1);
       assert.ok(last && isObservation(last, 'agent_state_changed'));
-      assert.deepEqual(last.extras, { agent_state: state, reason: runtimeStatus });
+      // Where V0 has no status of its own for it, our words are shown.
+      const words = `${view.error?.message} ${view.error?.hint}`;
+      const reason = runtimeStatus === 'STATUS$ERROR' ? words : runtimeStatus;
+      assert.deepEqual(last.extras, { agent_state: state, reason });
 
       SCRIPTS.set(name, byTurn([done]));
       await parley.ok('POST', `/api/conversations/${name}/message`, { message: 'Again.' });
