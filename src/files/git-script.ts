@@ -37,8 +37,8 @@ export function cleanCommand(script: string, args: readonly string[]): string {
 /**
  * Stands in the repository (argument 1 its folder, argument 2 one above which it is not looked for) with a copy of
  * its index that knows the untracked files too, and with `base`: where the conversation's branch began; else where it
- * left the remote's; else the empty tree. Nothing is written to the repository, and nothing of its configuration is
- * run: no hook, no file system monitor.
+ * left the remote's; else the empty tree. Nothing is written to the repository, and no hook or file system monitor of its
+ * configuration is run. Its filters are, as a file of LFS is no change without: in the sandbox, like all of this.
  */
 const STAND = `
 export GIT_CEILING_DIRECTORIES=$2
