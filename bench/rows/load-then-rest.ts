@@ -9,7 +9,7 @@ import type { Neighbour } from '../support/neighbour.ts';
 
 const USERS_AT_ONCE = 8;
 /** In which code is compiled and pools are filled: conversations from creation to removal, before those that count. */
-const WARM_UP = 100;
+const WARM_UP = 300;
 /** Longer than the connections of clients who have gone quiet are kept open. */
 const REST_MS = 75_000;
 /** What a heap differs by from one look to the next, and what little is compiled after the warm-up. */
@@ -20,7 +20,7 @@ const NOISE_BYTES = 2 ** 20;
  * kinds of streams, stopped, removed. Then nobody: what is there that was not there before.
  */
 export const loadThenRest: Subject = {
-  seconds: 600,
+  seconds: 900,
   isLoadedForMinutes: true,
   measure: async (share, minutes) => {
     await using model = await startModel({ steps: 3, tool: 'execute_bash', delay: 20 });
@@ -29,7 +29,7 @@ export const loadThenRest: Subject = {
       STEADY_HEAP,
     );
     using inspector = await Inspector.of(app);
-    await load(app, model, (lives) => lives < WARM_UP);
+    await load(app, model, (lives) => lives < WARM_UP * share);
     await sleep(REST_MS);
     const before = await leftBehind(app, inspector);
     const until = performance.now() + minutes * share * 60_000;

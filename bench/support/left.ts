@@ -25,7 +25,7 @@ export interface More {
   timers: number;
   descriptors: number;
   processes: number;
-  /** What there is more of by at least one for a hundred times that something was done. */
+  /** What there is more of by at least one for twenty times that something was done; pools grow by less. */
   objects: Record<string, number>;
 }
 
@@ -51,7 +51,7 @@ export function more(before: Left, after: Left, times: number): More {
     timers: (after.counts['Timeout'] ?? 0) - (before.counts['Timeout'] ?? 0),
     descriptors: after.descriptors - before.descriptors,
     processes: after.processes - before.processes,
-    objects: Object.fromEntries(grown.filter(([, count]) => count > times / 100)),
+    objects: Object.fromEntries(grown.filter(([, count]) => count >= Math.max(1, times / 20))),
   };
 }
 
