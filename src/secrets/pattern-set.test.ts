@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, assert as check, boolean, constantFrom, nat, property, string, tuple } from 'fast-check';
-import { NONE, OPEN, PatternSet } from './pattern-set.ts';
+import { array, assert as check, constantFrom, nat, property, string, tuple } from 'fast-check';
+import { NONE, PatternSet } from './pattern-set.ts';
 import { BACKSLASH, END, PERCENT, Unescape } from './unescape.ts';
 
 const NUM_RUNS = { seed: 20_261_122, numRuns: 2_000 };
@@ -14,21 +14,19 @@ const EVERY_READING = [
 ];
 
 /** What {@link PatternSet} promises, without its tables: each pattern, read in each way, from one position on. */
-function slowly(patterns: readonly string[], text: string, start: number, whole: boolean): number {
+function slowly(patterns: readonly string[], text: string, start: number): number {
   const ends = EVERY_READING.flatMap((escapes) =>
     patterns.map((pattern) => endOf(pattern, new Unescape(text, escapes), start)),
   );
-  const cut = whole ? NONE : OPEN;
-  return Math.max(...ends.map((end) => (end === END ? cut : end)));
+  return Math.max(...ends);
 }
 
-/** {@link END} when the text ends first. */
 function endOf(pattern: string, reading: Unescape, start: number): number {
   let at = start;
   let between = '';
   for (let n = 0; n < pattern.length;) {
     const code = reading.read(at);
-    if (code === END) return END;
+    if (code === END) return NONE;
     at = reading.end;
     const character = String.fromCharCode(code);
     if (character === pattern[n] || (character === '+' && pattern[n] === ' ')) {
@@ -67,21 +65,20 @@ test('the tables rule out no position where a pattern stands, however it is writ
   const patternsAndParts = tuple(
     array(pattern, { minLength: 1, maxLength: 5 }),
     array(part, { maxLength: 4 }),
-    boolean(),
   );
   let found = 0;
   check(
-    property(patternsAndParts, ([patterns, parts, whole]) => {
+    property(patternsAndParts, ([patterns, parts]) => {
       const text = parts
         .map(([which, write, cut, after]) => {
           const written = write(patterns[which % patterns.length] ?? '');
           return (cut > 8 ? written.slice(0, cut - 8) : written) + after;
         })
         .join('');
-      const search = new PatternSet(patterns).in(text, whole);
+      const search = new PatternSet(patterns).in(text);
       let candidate = search.candidate(0);
       for (let at = 0; at < text.length; at += 1) {
-        const expected = slowly(patterns, text, at, whole);
+        const expected = slowly(patterns, text, at);
         if (expected !== NONE) found += 1;
         assert.equal(at === candidate ? search.endAt(at) : NONE, expected, `${at} in ${text}`);
         if (at === candidate) candidate = search.candidate(at + 1);
@@ -97,7 +94,7 @@ test('finds patterns of any characters', () => {
   for (const wanted of patterns) {
     for (const before of ['', 'x', '日', '\u{1f600}', 'ab']) {
       const text = `${before}${wanted}日本ab`;
-      const search = new PatternSet(patterns).in(text, true);
+      const search = new PatternSet(patterns).in(text);
       let at = search.candidate(0);
       while (at < text.length && search.endAt(at) !== before.length + wanted.length) {
         at = search.candidate(at + 1);

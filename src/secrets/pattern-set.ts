@@ -2,15 +2,13 @@ import { BACKSLASH, END, PERCENT, readingsOf, Unescape } from './unescape.ts';
 
 /** No pattern stands there. */
 export const NONE = 0;
-/** The text ends within what may be a pattern. */
-export const OPEN = Infinity;
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const TAB = 0x09;
 const SPACE = 0x20;
 const PLUS = 0x2b;
-/** Line ends and indentation that are stepped over. Bounded, so that a stream holds back little. */
+/** Line ends and indentation that are stepped over. */
 const WIDEST_GAP = 80;
 const MOST_LINE_ENDS = 2;
 /** What may stand where a pattern goes on with another character: an escape begins, a line ends. */
@@ -53,9 +51,8 @@ export class PatternSet {
     }
   }
 
-  /** @param whole whether the text ends where it ends; else more of it may follow */
-  in(text: string, whole: boolean): Search {
-    return new Search(text, whole, { pairs: this.#pairs, triples: this.#triples, byFirst: this.#byFirst });
+  in(text: string): Search {
+    return new Search(text, { pairs: this.#pairs, triples: this.#triples, byFirst: this.#byFirst });
   }
 }
 
@@ -67,17 +64,14 @@ interface Tables {
 
 class Search {
   readonly #text: string;
-  /** What it means that the text ends in the middle of a pattern. */
-  readonly #cut: number;
   readonly #tables: Tables;
   readonly #plain: Unescape;
   readonly #escaped: readonly Unescape[];
   #sawEscape = false;
   #stepsLeft: number;
 
-  constructor(text: string, whole: boolean, tables: Tables) {
+  constructor(text: string, tables: Tables) {
     this.#text = text;
-    this.#cut = whole ? NONE : OPEN;
     this.#tables = tables;
     this.#stepsLeft = STEPS + STEPS_PER_CHARACTER * text.length;
     this.#plain = new Unescape(text, []);
@@ -110,7 +104,7 @@ class Search {
     return this.#stepsLeft < 0;
   }
 
-  /** Where the longest pattern that begins here ends; or {@link NONE}, or {@link OPEN}. */
+  /** Where the longest pattern that begins here ends; or {@link NONE}. */
   endAt(start: number): number {
     this.#sawEscape = false;
     let longest = this.#follow(start, this.#plain);
@@ -122,7 +116,6 @@ class Search {
 
   #follow(start: number, reading: Unescape): number {
     const first = this.#next(start, reading);
-    if (first === END) return this.#cut;
     const begun = this.#tables.byFirst.get(first);
     return begun ? this.#goOn(begun, { read: 1, at: reading.end, gap: new Gap() }, reading) : NONE;
   }
@@ -134,7 +127,7 @@ class Search {
     for (let n = read, from = at; alive.length > 0;) {
       this.#stepsLeft -= 1;
       const code = this.#next(from, reading);
-      if (code === END) return Math.max(longest, this.#cut);
+      if (code === END) return longest;
       from = reading.end;
       const matching = alive.filter((pattern) => matches(pattern.charCodeAt(n), code));
       if (matching.length === 0) {

@@ -1,5 +1,5 @@
 import { encodingsOf, SHORTEST } from './encodings.ts';
-import { NONE, OPEN, PatternSet } from './pattern-set.ts';
+import { NONE, PatternSet } from './pattern-set.ts';
 import { HIDDEN, type Secret } from './secret.ts';
 
 /** Tokens that providers issue are hidden from this length on: nobody chooses a word as one. */
@@ -26,55 +26,17 @@ export class Redactor {
   }
 
   redact(text: string): string {
-    return this.#patterns ? clean(this.#patterns, text, { covered: 0, whole: true }).clean : text;
+    if (!this.#patterns) return text;
+    const search = this.#patterns.in(text);
+    const pieces: string[] = [];
+    let done = 0;
+    for (let at = search.candidate(0); at < text.length; at = search.candidate(at + 1)) {
+      const end = search.isTooLong ? text.length : search.endAt(at);
+      if (end === NONE) continue;
+      // Secrets that overlap are hidden by one mark.
+      if (at >= done) pieces.push(text.slice(done, at), HIDDEN);
+      done = Math.max(done, end);
+    }
+    return pieces.join('') + text.slice(done);
   }
-
-  /** For a text that comes in pieces. What may be the beginning of a secret is held back until that is known. */
-  stream(): RedactorStream {
-    const patterns = this.#patterns;
-    let held: Held = { rest: '', covered: 0 };
-    const go = (chunk: string, whole: boolean) => {
-      if (!patterns) return chunk;
-      const { clean: text, held: next } = clean(patterns, held.rest + chunk, {
-        covered: held.covered,
-        whole,
-      });
-      held = next;
-      return text;
-    };
-    return { push: (chunk) => go(chunk, false), end: () => go('', true) };
-  }
-}
-
-export interface RedactorStream {
-  /** What is sure to be no part of a secret that later pieces complete. */
-  push(chunk: string): string;
-  end(): string;
-}
-
-/** What is not decided yet, and how much at its beginning belongs to a secret that was already replaced. */
-interface Held {
-  rest: string;
-  covered: number;
-}
-
-function clean(
-  patterns: PatternSet,
-  text: string,
-  { covered, whole }: { covered: number; whole: boolean },
-): { clean: string; held: Held } {
-  const search = patterns.in(text, whole);
-  const pieces: string[] = [];
-  let done = covered;
-  let at = search.candidate(0);
-  for (; at < text.length; at = search.candidate(at + 1)) {
-    const end = search.isTooLong ? text.length : search.endAt(at);
-    if (end === NONE) continue;
-    if (end === OPEN) break;
-    // Secrets that overlap are hidden by one mark.
-    if (at >= done) pieces.push(text.slice(done, at), HIDDEN);
-    done = Math.max(done, end);
-  }
-  if (at > done) pieces.push(text.slice(done, at));
-  return { clean: pieces.join(''), held: { rest: text.slice(at), covered: Math.max(0, done - at) } };
 }
