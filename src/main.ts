@@ -14,7 +14,7 @@ process.exitCode = await run(process.argv.slice(2), {
     const [{ readConfig }, { serve }, { build }] = await Promise.all([
       import('./config.ts'),
       import('./cli/serve.ts'),
-      import('./app.ts'),
+      import('./app/app.ts'),
     ]);
     const code = await serve(readConfig(undefined, overrides), build, terminal);
     // What did not end in time must not keep the process.

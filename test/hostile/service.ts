@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import { build } from '../../src/app.ts';
+import { build } from '../../src/app/app.ts';
 import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Storage, openStorage } from '../../src/storage/storage.ts';

@@ -1,0 +1,120 @@
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Config } from '../config.ts';
+import type { ConversationService } from '../conversations/service.ts';
+import { keepFeedback } from '../feedback/feedback.ts';
+import { FileService } from '../files/service.ts';
+import type { FreeSpaceGuard } from '../free-space.ts';
+import { gitProvider } from '../git/git-providers.ts';
+import { principalOf } from '../http/auth.ts';
+import { conversationRoutes } from '../http/conversations.ts';
+import { eventRoutes } from '../http/events.ts';
+import { feedbackRoutes } from '../http/feedback.ts';
+import { fileRoutes } from '../http/files.ts';
+import { microagentRoutes } from '../http/git-microagents.ts';
+import { gitRoutes } from '../http/git.ts';
+import { healthRoutes } from '../http/health.ts';
+import { loginRoutes } from '../http/login.ts';
+import { loginPage } from '../http/login-page.ts';
+import { mcpRoutes } from '../http/mcp.ts';
+import { optionsRoutes } from '../http/options.ts';
+import { providersRoutes } from '../http/providers.ts';
+import { rememberRoutes } from '../http/remember.ts';
+import type { Routes } from '../http/routes.ts';
+import { secretsRoutes } from '../http/secrets.ts';
+import { settingsCheckRoutes } from '../http/settings-check.ts';
+import { settingsRoutes } from '../http/settings.ts';
+import { socketRoutes } from '../http/sockets.ts';
+import { LiveSockets } from '../live/socketio.ts';
+import type { Subscriptions } from '../live/subscriptions.ts';
+import type { Logger } from '../observe/log.ts';
+import { UserRepositories } from '../repositories/user-repositories.ts';
+import type { McpServers } from '../runs/mcp-servers.ts';
+import { mcpStatus } from '../runs/mcp-view.ts';
+import type { Sandboxes } from '../runs/sandboxes.ts';
+import { Workspaces } from '../runs/workspaces.ts';
+import type { SandboxProvider } from '../sandbox/sandbox.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { redactorOf } from '../settings/redactor-of.ts';
+import type { SettingsService } from '../settings/service.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Outgoing } from './outgoing.ts';
+
+interface Parts {
+  config: Config;
+  log: Logger;
+  storage: Storage;
+  vault: Vault;
+  freeSpace: FreeSpaceGuard;
+  auth: Authenticator;
+  outgoing: Outgoing;
+  settings: SettingsService;
+  subscriptions: Subscriptions;
+  provider: Pick<SandboxProvider, 'report'>;
+  sandboxes: Sandboxes;
+  mcp: McpServers;
+  conversations: ConversationService;
+}
+
+/** Everything that is served, each resource with what it needs. */
+export function routesOf(parts: Parts): readonly Routes[] {
+  const { config, log, storage, vault, freeSpace, auth, settings, subscriptions, conversations } = parts;
+  const { fetch } = parts.outgoing;
+  const files = new FileService({
+    conversations: storage.read.conversations,
+    workspaces: new Workspaces(parts.sandboxes, config.sandbox.limits),
+    admitWork: () => freeSpace.admit(),
+  });
+  const repositories = new UserRepositories({
+    access: (userId) => settings.gitAccess(userId),
+    open: (token) => gitProvider({ ...token, fetch }),
+  });
+  const ofServers = {
+    read: storage.read,
+    vault,
+    snapshot: (userId: string) => settings.snapshot(userId),
+    redactor: redactorOf,
+    servers: parts.mcp,
+  };
+  const sockets = new LiveSockets({
+    subscriptions,
+    onError: (error) => log.error({ err: error }, 'a socket failed'),
+  });
+  return [
+    loginRoutes(auth),
+    loginPage,
+    healthRoutes({
+      dataDir: config.dataDir,
+      sandbox: () => parts.provider.report,
+      freeSpace: () => freeSpace.look(),
+      storageWorks: () => storageWorks(storage),
+    }),
+    settingsRoutes(settings),
+    settingsCheckRoutes(settings, async (model, signal) =>
+      (await import('../model/check.ts')).checkModel(model, fetch, signal),
+    ),
+    secretsRoutes(settings),
+    providersRoutes(settings),
+    gitRoutes(repositories),
+    microagentRoutes(repositories),
+    optionsRoutes(async () => (await import('../model/price.ts')).listModels()),
+    conversationRoutes(conversations),
+    mcpRoutes(conversations, (conversation) => mcpStatus(ofServers, conversation)),
+    fileRoutes(files, conversations),
+    rememberRoutes(conversations),
+    feedbackRoutes((...given) => keepFeedback(storage.transact, ...given)),
+    eventRoutes({
+      service: conversations,
+      subscriptions,
+      stillAllowed: (request) =>
+        principalOf(request, auth).then(
+          () => true,
+          () => false,
+        ),
+    }),
+    socketRoutes({ auth, service: conversations, sockets }),
+  ];
+}
+
+async function storageWorks({ transact }: Storage): Promise<void> {
+  await transact(({ meta }) => meta.set('last-ready-check', new Date().toISOString()));
+}
