@@ -8,7 +8,7 @@ const [target] = process.argv.slice(2);
 if (target === undefined) throw new Error('say where to');
 await mkdir(target, { recursive: true });
 
-await build({
+const { metafile } = await build({
   entryPoints: [join(source, 'main.ts')],
   outdir: target,
   bundle: true,
@@ -28,7 +28,18 @@ await build({
   lineLimit: 160,
   legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
 });
+
+// Such a module would have a default export alone, and none of the names that Node finds in it.
+for (const [importer, { imports }] of Object.entries(metafile.inputs)) {
+  for (const { kind, path } of imports) {
+    if (kind !== 'dynamic-import' || metafile.inputs[path]?.format !== 'cjs') continue;
+    throw new Error(
+      `${importer} imports ${path} late, which is CommonJS: import a module that names what it has`,
+    );
+  }
+}
 
 // What modules read beside themselves is beside all of them now, and `../..` the same folder as from `src/*/`.
 for (const entry of await readdir(source, { recursive: true, withFileTypes: true })) {

@@ -29,7 +29,7 @@ export function guardedFetch(policy: EgressPolicy, options: GuardedFetchOptions 
   const egress: Egress = { policy, resolve: options.resolve ?? cachedResolve() };
   let connections: Promise<Agent> | undefined;
   const open = async (): Promise<Agent> =>
-    new (await import('undici')).Agent({
+    new (await import('./http-client.ts')).Agent({
       connect: checkedConnector(egress),
       headersTimeout: options.headersTimeoutMs ?? 600_000,
       bodyTimeout: options.bodyTimeoutMs ?? 300_000,
@@ -112,7 +112,7 @@ async function send(url: URL, init: RequestInit, dispatcher: Agent): Promise<Res
   try {
     // Node's own types and undici's describe the same objects under two names.
     const options = { ...init, dispatcher } as Parameters<typeof undiciFetch>[1];
-    return await (await import('undici')).fetch(url, options);
+    return await (await import('./http-client.ts')).fetch(url, options);
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     throw cause instanceof EgressRefused ? cause : error;

@@ -5,8 +5,13 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { isObservation } from '../../src/events/event.ts';
 import { version } from '../../src/observe/version.ts';
+import { startForge } from '../support/forge.ts';
+import { call, say } from '../support/model-answers.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { startParley } from '../support/parley.ts';
+import { storeGitToken, storeModel } from '../support/stored.ts';
 
 const root = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -38,7 +43,24 @@ test('the bundle serves: its interface and its pages, and an agent that works in
   await app.ok('POST', '/api/settings', { agent: 'DummyAgent' });
   await app.ok('POST', '/api/conversations', { conversation_id: 'first', initial_user_msg: 'check' });
   await app.until('first', ({ agent_state }) => agent_state === 'finished');
-  assert.equal(app.output().includes('"level":50'), false, app.output());
+  assert.equal(/"level":"(error|fatal)"/.test(app.output()), false, app.output());
+});
+
+test('the bundle calls out: a git provider, and a model that has it work in a repository', async () => {
+  await using forge = await startForge({ 'acme/app': { files: { 'a.txt': 'one\n' } } });
+  await using model = await startModelServer([call('execute_bash', { command: 'cat a.txt' }), say('One.')]);
+  await using app = await startParley({}, join(checkout, 'build/serve/main.js'));
+  await storeModel(app, model);
+  await storeGitToken(app, forge);
+  const request = { conversation_id: 'first', repository: 'acme/app', git_provider: 'github' };
+  await app.ok('POST', '/api/conversations', { ...request, initial_user_msg: 'read a.txt' });
+  const ended = await app.until('first', ({ agent_state: state }) =>
+    ['awaiting_user_input', 'error'].includes(state),
+  );
+  assert.equal(ended.error, null);
+  const events = await app.events('first');
+  assert.equal(events.findLast((event) => isObservation(event, 'run'))?.content.trim(), 'one');
+  assert.equal(/"level":"(error|fatal)"/.test(app.output()), false, app.output());
 });
 
 test('the sources are bundled again only after a change, and what still serves from before stays', async () => {
