@@ -131,6 +131,7 @@ export async function build(
     watchers: subscriptions,
     drivers: {
       offer: (hint) => queue.offer(hint),
+      withdraw: (key) => queue.withdraw(key),
       interrupt: (key, generation) => driver.interrupt(key, generation),
       release: async (key) => {
         await mcp.close(key);

@@ -16,6 +16,8 @@ export interface ConversationStores {
 export interface Drivers {
   /** Somebody has to drive it; told after the transaction that wants it is on disk. */
   offer(hint: { key: number; userId: string }): void;
+  /** It leaves the line: when it is offered again, it comes last. Whoever withdraws it fences it next. */
+  withdraw(key: number): void;
   /**
    * Ends the run that is here for a conversation, its command included; with a `generation`, only an older one.
    * Resolves when it has ended. Whoever interrupts fences the conversation next, or the run is taken up again.

@@ -248,6 +248,17 @@ describe('the line of those that wait for their turn', () => {
     assert.equal(await queued('waits'), false);
   });
 
+  it('is left by who is stopped: started again, it comes anew, and is told so', async () => {
+    const watching = c.subscriptions.subscribe(await c.service.keyOf(c.principal, 'waits'), 1_000);
+    await c.service.start(c.principal, 'waits');
+    const told: unknown[] = [];
+    while (!told.includes(WAITS_FOR_ITS_TURN)) {
+      for (const item of (await watching.take()) ?? []) if (item.kind === 'status') told.push(item.status);
+    }
+    watching.close();
+    await c.service.stop(c.principal, 'waits');
+  });
+
   it('has an end: nothing more is created, started or told to go on, but what is in it or driven is', async () => {
     const full = { code: 'queue_full', retryAfter: 60 };
     const waiting = Array.from({ length: 999 }, (_, n) => ({ conversation_id: `n${n}` }));

@@ -55,14 +55,16 @@ export async function halt(
 }
 
 /**
- * Ends the run that is here, so that what its command said until then is told; but not before something could be
- * stored: a stop that is refused because the disk is full has stopped nothing.
+ * Ends the run that is here, so that what its command said until then is told, and has it wait for its turn no longer;
+ * but not before something could be stored: a stop that is refused because the disk is full has stopped nothing.
  */
 export async function interrupt({ drivers, transact }: ConversationPorts, key: number): Promise<void> {
   await transact(async ({ conversations }) => {
     const row = await conversations.get(key);
     if (row?.driver) await conversations.change(key, {});
   });
+  // Before it is fenced: an offer that comes after that is of who starts it again.
+  drivers.withdraw(key);
   await drivers.interrupt(key);
 }
 

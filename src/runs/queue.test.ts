@@ -54,6 +54,20 @@ test('a hint twice is one drive, a hint during a drive is one more afterwards', 
   assert.deepEqual(begun, [1, 2, 1]);
 });
 
+test('who leaves the line does not wait, and comes last when it is there again, told that it waits', async () => {
+  const { begun, drive, end } = drives();
+  const told: number[] = [];
+  const queue = new InProcessQueue(drive, { perUser: 1, total: 1 }, (key) => told.push(key));
+  for (const key of [1, 2, 3]) queue.offer({ key, userId: 'a' });
+  queue.offer({ key: 4, userId: 'b' });
+  for (const key of [1, 2, 4, 5]) queue.withdraw(key);
+  assert.equal(queue.waiting, 1, 'what is driven is not in the line');
+  queue.offer({ key: 2, userId: 'a' });
+  assert.deepEqual(told, [2, 3, 4, 2]);
+  for (const key of [1, 3, 2]) await end(key);
+  assert.deepEqual(begun, [1, 3, 2]);
+});
+
 test('who has to wait for a turn is told so, once for each wait', async () => {
   const { begun, drive, end } = drives();
   const told: number[] = [];

@@ -6,6 +6,8 @@ export interface Hint {
 
 export interface RunQueue {
   offer(hint: Hint): void;
+  /** Takes it out of the line; what is handed out already is not concerned. */
+  withdraw(key: number): void;
   /** Hands out nothing more; resolves when all that was handed out is done. */
   close(): Promise<void>;
 }
@@ -56,6 +58,14 @@ export class InProcessQueue implements RunQueue {
     this.#waiting.set(userId, keys.add(key));
     this.#handOut();
     if (keys.has(key)) this.#waits(key);
+  }
+
+  withdraw(key: number): void {
+    for (const [userId, keys] of this.#waiting) {
+      if (!keys.delete(key)) continue;
+      if (keys.size === 0) this.#waiting.delete(userId);
+      return;
+    }
   }
 
   /** How many wait for their turn. */

@@ -163,6 +163,7 @@ export async function startConversations(
     watchers: subscriptions,
     drivers: {
       offer: (hint) => queue.offer(hint),
+      withdraw: (key) => queue.withdraw(key),
       interrupt: (key, generation) => driver.interrupt(key, generation),
       release: (key) => sandboxes.close(key),
       discard: (key) => sandboxes.discard(key),
