@@ -259,7 +259,9 @@ export function messagesOf(unit: Unit, note: string | null = null): Message[] {
     case 'user':
       return [userTold(unit.messages, [unit.context, note])];
     case 'said':
-      return [{ role: 'assistant', content: [{ type: 'text', text: unit.text }] }];
+      return unit.text.trim() === ''
+        ? []
+        : [{ role: 'assistant', content: [{ type: 'text', text: unit.text }] }];
     case 'told':
       return [userText(unit.text)];
     default:
@@ -268,7 +270,8 @@ export function messagesOf(unit: Unit, note: string | null = null): Message[] {
 }
 
 function stepTold({ text, calls }: Step): Message[] {
-  const spoken = text === '' ? [] : [{ type: 'text' as const, text }];
+  // Some models begin with blank lines, and Anthropic refuses a text that is blank.
+  const spoken = text.trim() === '' ? [] : [{ type: 'text' as const, text }];
   return [
     {
       role: 'assistant',

@@ -38,6 +38,18 @@ test('a text without calls waits for the user, and their answer goes on', async 
   assert.deepEqual(stage.story().slice(8, 11), ['user message', 'user recall', 'state running']);
 });
 
+test("no blank text goes to the model, which some refuse: neither its own beside a call nor the user's", async () => {
+  const stage = new Stage([{ text: '\n\n', calls: [bash('ls')] }, { text: 'Which?' }, { calls: [finish()] }]);
+  await stage.run();
+  stage.log.append([userMessage('  \n')]);
+  assert.deepEqual(await stage.run(), { kind: 'finished' });
+  const prompt = stage.model.prompts.at(-1) ?? [];
+  const texts = prompt.flatMap(({ role, content }) =>
+    role === 'system' ? [] : content.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+  );
+  assert.deepEqual(texts.slice(1), ['Which?', 'The message of the user is empty.']);
+});
+
 test('a hint delivered twice finds nothing to do', async () => {
   const stage = new Stage([{ text: 'Which one?' }]);
   await stage.run();

@@ -74,7 +74,8 @@ export function userTold(
   const texts = [...before.filter((text) => text !== null), ...messages.flatMap(textsOf)];
   const images = messages.flatMap(({ args }) => args.image_urls ?? []).flatMap(imageOf);
   const text = texts.join('\n\n');
-  if (images.length === 0) return userText(text);
+  // A request that has a blank text is refused by some, and so would be all that follow.
+  if (images.length === 0) return userText(text === '' ? 'The message of the user is empty.' : text);
   return { role: 'user', content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...images] };
 }
 
@@ -82,7 +83,7 @@ function textsOf({ args }: UserMessageEvent): string[] {
   const files = args.file_urls ?? [];
   const uploaded =
     files.length === 0 ? [] : [`Files that the user put into the workspace: ${files.join(', ')}`];
-  return [...(args.content === '' ? [] : [args.content]), ...uploaded];
+  return [...(args.content.trim() === '' ? [] : [args.content]), ...uploaded];
 }
 
 /** An address that is none would fail the whole request, again and again. */

@@ -2,12 +2,12 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 import { ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
+import { ANTHROPIC_DEMANDS, CHAT_DEMANDS, meeting } from './demands.ts';
 import { ImageSource } from './images.ts';
 import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
 import { contextWindow } from './price.ts';
 import type { RunModel } from './run-model.ts';
 import { Sight } from './sight.ts';
-import { withoutRefusedUsageOption } from './usage-option.ts';
 
 export interface ModelSettings {
   /** `provider/model` as LiteLLM writes it; with a base URL any name the server there knows. */
@@ -68,7 +68,7 @@ async function client(
     }
     case 'anthropic': {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
-      return createAnthropic({ baseURL, apiKey, fetch })(model);
+      return createAnthropic({ baseURL, apiKey, fetch: meeting(ANTHROPIC_DEMANDS, fetch) })(model);
     }
     case 'google': {
       const { createGoogle } = await import('@ai-sdk/google');
@@ -80,7 +80,7 @@ async function client(
       return createOpenAICompatible({
         name: 'compatible',
         baseURL,
-        fetch: withoutRefusedUsageOption(fetch),
+        fetch: meeting(CHAT_DEMANDS, fetch),
         includeUsage: true,
         ...auth,
       })(model);

@@ -17,6 +17,8 @@ export class StepReader {
   begun = false;
   readonly #onPiece: ((delta: string) => void) | undefined;
   readonly #calls: ModelCall[] = [];
+  /** What has come of calls that are not whole yet, by their id. */
+  readonly #begunCalls = new Map<string, { name: string; raw: string }>();
   /** The provider's, when it says one. */
   #id: string = randomUUID();
   #text = '';
@@ -39,15 +41,22 @@ export class StepReader {
         this.#took(part.delta);
         break;
       case 'reasoning-delta':
-      case 'tool-input-delta':
         this.#took(part.delta);
         break;
       case 'tool-input-start':
         this.begun = true;
+        this.#begunCalls.set(part.id, { name: part.toolName, raw: '' });
         break;
+      case 'tool-input-delta': {
+        const call = this.#begunCalls.get(part.id);
+        if (call) call.raw += part.delta;
+        this.#took(part.delta);
+        break;
+      }
       case 'tool-call':
         this.begun = true;
-        this.#calls.push(callOf(part));
+        this.#begunCalls.delete(part.toolCallId);
+        this.#called(callOf(part));
         break;
       case 'response-metadata':
         this.#id = part.id ?? this.#id;
@@ -92,12 +101,23 @@ export class StepReader {
         ...used,
       };
     }
+    const wasCut = this.#finish === 'length';
+    if (wasCut) for (const [id, begun] of this.#begunCalls) this.#called(notWhole(id, begun));
     if (this.#text.trim() === '' && this.#calls.length === 0) {
-      return { ok: false, failure: failure('unavailable', 'The model gave an empty answer.'), ...used };
+      const how = wasCut
+        ? 'The model came to the greatest length of an answer before it said anything.'
+        : 'The model gave an empty answer.';
+      return { ok: false, failure: failure('unavailable', how), ...used };
     }
-    const calls = this.#finish === 'length' ? this.#calls.map(cutShort) : this.#calls;
+    const calls = wasCut ? this.#calls.map(cutShort) : this.#calls;
     const step = { id: this.#id, text: this.#text, calls, usage: this.#usage, latencyMs };
     return { ok: true, step };
+  }
+
+  /** Some servers give all calls of an answer one id, or none. */
+  #called(call: ModelCall): void {
+    const isTaken = call.id === '' || this.#calls.some(({ id }) => id === call.id);
+    this.#calls.push(isTaken ? { ...call, id: randomUUID() } : call);
   }
 
   #took(piece: string): void {
@@ -117,6 +137,11 @@ function callOf({ toolCallId: id, toolName: name, input: raw, providerMetadata }
   } catch (error) {
     return wrong(`The arguments are not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/** Nor does it count as whole when what came of its arguments happens to be JSON. */
+function notWhole(id: string, { name, raw }: { name: string; raw: string }): ModelCall {
+  return { id, name, valid: false, raw, problem: 'The arguments have no end.' };
 }
 
 function cutShort(call: ModelCall): ModelCall {
