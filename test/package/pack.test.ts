@@ -43,4 +43,14 @@ test('the packed package has plain JavaScript that runs as a dependency, and not
   const { stdout, stderr } = await run(main, ['help'], { env });
   assert.match(stdout, /parley serve/);
   assert.equal(stderr, '');
+
+  // npm installs it beside a Node that is too old, with a warning at most.
+  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });`;
+  await assert.rejects(
+    run(process.execPath, ['--import', `data:text/javascript,${old}`, main, 'help'], { env }),
+    {
+      code: 1,
+      stderr: /^parley: Parley needs Node 24 or newer, this is 20\.20\.2: .*\n$/,
+    },
+  );
 });
