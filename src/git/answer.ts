@@ -31,6 +31,16 @@ export type ProviderFailure = {
   | { kind: 'unsupported' }
 );
 
+/** Whoever asked gave up after something was sent that changes something: it may be changed all the same. */
+export class GivenUpMidway extends Error {
+  override readonly name = 'GivenUpMidway';
+
+  /** @param reason that of the signal */
+  constructor(reason: unknown) {
+    super('given up after it was sent', { cause: reason });
+  }
+}
+
 export function ok<T>(value: T): Answer<T> {
   return { kind: 'ok', value };
 }

@@ -89,6 +89,10 @@ describe('the end of a limit', () => {
     for (const value of ['', 'soon', '-1', '1e400', 'NaN']) {
       assert.equal(untilOf({ 'x-ratelimit-reset': value }), null, value);
     }
+    for (const value of ['', 'soon', '-5', '1e3', 'in 5', 'Sat, 01 Jan 2000 00:00:00 GMT', 'Monday']) {
+      assert.equal(untilOf({ 'retry-after': value }), null, value);
+    }
+    assert.equal(untilOf({ 'x-ratelimit-reset': '0' }), null);
   });
 });
 

@@ -114,19 +114,23 @@ function isLimit(headers: Headers): boolean {
   return headers.get('x-ratelimit-remaining') === '0' || headers.has('retry-after');
 }
 
+/** A date in HTTP begins with its weekday; `Date.parse` finds one in nearly everything. */
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
+
 /** Retry-After is in seconds or a date (RFC 9110, 10.2.3); the others are the second of the epoch at which it ends. */
 function limitEnd(headers: Headers): Date | null {
-  const after = headers.get('retry-after');
-  if (after !== null)
-    return dateOf(/^\d{1,6}$/.test(after) ? Date.now() + Number(after) * 1000 : Date.parse(after));
+  const after = headers.get('retry-after') ?? '';
+  if (/^\d{1,6}$/.test(after)) return dateOf(Date.now() + Number(after) * 1000);
+  if (HTTP_DATE.test(after)) return dateOf(Date.parse(after));
   const reset = headers.get('x-ratelimit-reset') ?? headers.get('ratelimit-reset');
   return reset !== null && /^\d{1,11}$/.test(reset) ? dateOf(Number(reset) * 1000) : null;
 }
 
-/** A host may say any number; a day is the longest that is believed. */
+/** A host may say any number; a day is the longest that is believed. What has passed is no end. */
 function dateOf(ms: number): Date | null {
   const day = 24 * 60 * 60_000;
-  return Number.isFinite(ms) ? new Date(Math.min(ms, Date.now() + day)) : null;
+  const now = Date.now();
+  return ms > now ? new Date(Math.min(ms, now + day)) : null;
 }
 
 /** Where providers name the scope that a token lacks. */
@@ -206,6 +210,23 @@ export function connectionFailure({ name }: ApiPlace, host: string, error: unkno
     return { kind: 'unavailable', message: unreachable(`${host} can't be reached (${cause.code})`) };
   }
   return { kind: 'unavailable', message: unreachable(`${host} can't be reached`) };
+}
+
+/** What came after the head of an answer was no whole body: the connection ended, or it is not encoded as the head says. */
+export function brokenOff(host: string, error: unknown): ProviderFailure {
+  const code = codeOf(error);
+  const shown = code === null ? '' : ` (${code})`;
+  return {
+    kind: 'unavailable',
+    message: `${host} began an answer that could not be read to its end${shown}: try again later.`,
+  };
+}
+
+function codeOf(error: unknown): string | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && typeof cause.code === 'string') return cause.code;
+  }
+  return null;
 }
 
 function unreachable(what: string): string {

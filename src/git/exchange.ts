@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { readBody } from '../egress/read-body.ts';
 import { HIDDEN } from '../secrets/secret.ts';
 import { TimeLimit } from '../time-limit.ts';
-import { type Answer, ok, type ProviderFailure } from './answer.ts';
-import { connectionFailure, failureOf, statusFailure } from './api-failure.ts';
+import { type Answer, GivenUpMidway, ok, type ProviderFailure } from './answer.ts';
+import { brokenOff, connectionFailure, failureOf, statusFailure } from './api-failure.ts';
 import type { ApiPlace } from './api-place.ts';
 import type { Reply } from './reply.ts';
 
@@ -54,15 +54,17 @@ export class Exchange {
   }
 
   async send(outgoing: Outgoing, subject: Subject): Promise<Answer<Reply>> {
-    this.#caller.throwIfAborted();
+    this.#throwIfGivenUp();
     const { place } = this;
     const url = addressBelow(place.root, outgoing.url);
     if (url === null) return this.nowhere(subject);
     this.#wrote ||= outgoing.method !== 'GET' && subject.isSearch !== true;
     using limit = new TimeLimit(this.#caller, this.#until - performance.now());
+    let response: Response | undefined;
     try {
-      const response = await this.#fetch(url, { ...this.#init(outgoing), signal: limit.signal });
-      const { status, headers } = response;
+      response = await this.#fetch(url, { ...this.#init(outgoing), signal: limit.signal });
+      const { status } = response;
+      const headers = this.#headWithoutToken(response.headers);
       const body = await readBody(response, ANSWER_BYTES);
       const text = this.#withoutToken(body?.toString('utf8') ?? '');
       const failure = statusFailure(place, { status, headers, text }, subject.what);
@@ -70,8 +72,11 @@ export class Exchange {
       if (body === null) return this.#failed(failureOf(place, 'too_large', subject.what));
       return ok({ status, headers, text });
     } catch (error) {
-      this.#caller.throwIfAborted();
-      if (!limit.isOver) return this.#failed(connectionFailure(place, url.host, error));
+      this.#throwIfGivenUp();
+      if (!limit.isOver) {
+        const failure = response ? brokenOff(url.host, error) : connectionFailure(place, url.host, error);
+        return this.#failed(failure);
+      }
       const message = `${url.host} did not answer within ${this.#seconds} s: try again later.`;
       return this.#failed({ kind: 'unavailable', message });
     }
@@ -97,7 +102,7 @@ export class Exchange {
       const value = await call(send);
       return value === null ? this.nowhere(subject) : ok(value);
     } catch (error) {
-      this.#caller.throwIfAborted();
+      this.#throwIfGivenUp();
       const [answer] = answers;
       if (answer) return answer.kind === 'ok' ? this.#unlike(subject) : answer;
       // Text that is no Unicode stands in no address.
@@ -130,6 +135,11 @@ export class Exchange {
     return isAnswered || !this.#wrote ? failure : { ...failure, mayBeDone: true };
   }
 
+  #throwIfGivenUp(): void {
+    if (this.#caller.aborted && this.#wrote) throw new GivenUpMidway(this.#caller.reason);
+    this.#caller.throwIfAborted();
+  }
+
   #init({ method, body }: Outgoing): RequestInit {
     const { accept = 'application/json', authorization, headers } = this.place;
     return {
@@ -144,6 +154,10 @@ export class Exchange {
       ...(body !== undefined && { body }),
       redirect: 'manual',
     };
+  }
+
+  #headWithoutToken(headers: Headers): Headers {
+    return new Headers(Array.from(headers, ([name, value]) => [name, this.#withoutToken(value)]));
   }
 
   /** A host may answer with what it was sent, alone or in what it says. */

@@ -154,7 +154,7 @@ export interface Checks {
 /**
  * What a git provider is asked, with one token or none, at one host: the token goes to that host and nowhere else, and
  * redirects are not followed. Each call ends within ten seconds. None rejects, unless its `signal` is aborted: then
- * with that signal's reason. A public repository needs no token where the provider allows that.
+ * with that signal's reason, or with `GivenUpMidway` where something may be changed all the same. A public repository needs no token where the provider allows that.
  *
  * What comes back is somebody else's text: bounded in size and of the shape that is declared here, and no more is known
  * of it. `repository` is its `fullName`.

@@ -53,6 +53,15 @@ export const troubleFacts: Readonly<Record<string, Fact>> = {
     }
   },
 
+  'says of an answer that breaks off that it did, not that nobody answered': async (under) => {
+    under.server.answerAll({ headers: { 'content-encoding': 'gzip' }, body: 'not packed' });
+    for (const ask of questionsOf(under.dialect)) {
+      const answer = await ask(under.ask(), under.name('acme/app'));
+      assert.ok(answer.kind === 'unavailable');
+      assert.match(answer.message, /began an answer that could not be read to its end \(Z_DATA_ERROR\)/);
+    }
+  },
+
   'tells errors of the provider, and hides a token that it sends back': async (under) => {
     for (const status of [500, 502, 503]) {
       under.server.answerAll({ status, body: 'down' });
@@ -65,7 +74,11 @@ export const troubleFacts: Readonly<Record<string, Fact>> = {
       const answer = await ask(under.ask(), under.name('acme/app'));
       if (answer.kind !== 'ok') assert.ok(!answer.message.includes(TOKENS.good), answer.message);
     }
-    under.server.answerAll({ status: 403, body: { message: TOKENS.good, scope: `api ${TOKENS.good}` } });
+    under.server.answerAll({
+      status: 403,
+      headers: { 'x-accepted-oauth-scopes': `repo, ${TOKENS.good}` },
+      body: { message: TOKENS.good, scope: `api ${TOKENS.good}` },
+    });
     for (const ask of questionsOf(under.dialect)) {
       assert.ok(!JSON.stringify(await ask(under.ask(), under.name('acme/app'))).includes(TOKENS.good));
     }

@@ -222,7 +222,7 @@ export function azureDevops({ base, token, fetch, deadlineMs }: ProviderAccess):
         });
         if (made.kind !== 'ok') return made;
         const comment: Comment | undefined = made.value.comments[0];
-        return comment ? ok(comment) : failureOf(api.place, 'unexpected', what);
+        return comment ? ok(comment) : { ...failureOf(api.place, 'unexpected', what), mayBeDone: true };
       }),
 
     reviewComments: (repository, number, signal) =>

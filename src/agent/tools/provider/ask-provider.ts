@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { observation } from '../../../events/build.ts';
 import type { ActionEvent } from '../../../events/event.ts';
-import type { Answer } from '../../../git/answer.ts';
+import { type Answer, GivenUpMidway } from '../../../git/answer.ts';
 import type { GitProvider, NewPullRequest } from '../../../git/git-provider.ts';
 import { WORDS } from '../../prompts/provider-words.ts';
 import { type Bench, type Result, wrong } from '../bench.ts';
@@ -158,6 +158,12 @@ class Asked {
       answer = await ask();
     } catch (error) {
       if (!this.#tools.signal.aborted) throw error;
+      if (!(error instanceof GivenUpMidway)) {
+        tell('refused');
+        return wrong(
+          'The conversation was stopped before the provider was told to do it: nothing was changed.',
+        );
+      }
       tell('unknown');
       return wrong(`The conversation was stopped while the provider was asked. ${UNKNOWN}`);
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Workshop } from '../../../../test/support/agent/act.ts';
+import { startAzureDevops } from '../../../../test/support/git-providers/azure-devops.ts';
 import { startGithub } from '../../../../test/support/git-providers/github.ts';
 import { startGitlab } from '../../../../test/support/git-providers/gitlab.ts';
 import type { ProviderServer } from '../../../../test/support/git-providers/server.ts';
@@ -51,6 +52,45 @@ describe('the tools of a git provider', () => {
     const understood = create?.understand({ title: 'T', source_branch: 'b', repo_name: 'acme/hidden' }, '');
     assert.ok(understood?.ok && understood.action.action === 'call_tool_mcp');
     assert.ok(!JSON.stringify(understood.action).includes('hidden'));
+  });
+});
+
+describe('the tools at azure_devops', () => {
+  it('tell of a comment that was stopped before it was sent as of one that was not written', async () => {
+    const server = await startAzureDevops();
+    try {
+      const provider = gitProvider({
+        provider: 'azure_devops',
+        host: `${server.url}/contoso`,
+        token: new Secret(TOKENS.good),
+        fetch,
+        deadlineMs: 60_000,
+      });
+      assert.ok(provider);
+      const workshop = new Workshop();
+      workshop.hosted = at(provider);
+      const stop = new AbortController();
+      workshop.signal = stop.signal;
+      const tools = toolsOf({ agent: 'CodeActAgent', hosted: workshop.hosted });
+      const tool = tools.find(({ name }) => name === 'comment_on_work_item');
+      assert.ok(tool);
+      // The work item is read first.
+      server.hang(true);
+      const waiting = workshop.call(tool, { number: 3, body: 'Seen.' });
+      while (server.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      stop.abort(new Error('stopped'));
+      assert.match((await waiting).content, /nothing was changed/);
+      assert.deepEqual(
+        server.asked.map(({ method }) => method),
+        ['GET'],
+      );
+      assert.deepEqual(
+        workshop.writes.map(({ outcome }) => outcome),
+        ['refused'],
+      );
+    } finally {
+      await server.close();
+    }
   });
 });
 
