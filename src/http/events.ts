@@ -101,6 +101,8 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
     });
 
     server.get('/api/conversations/:id/events/stream', {
+      // An answer without a body is not sent before its end, which this one has not.
+      exposeHeadRoute: false,
       schema: {
         tags: ['events'],
         summary: 'Follow events as server-sent events',

@@ -152,6 +152,14 @@ describe('reading a conversation', () => {
     await rest.cancel();
   });
 
+  it('refuses HEAD for the stream, which has no end that such an answer could be sent at', async () => {
+    const { status, headers } = await fetch(`${parley.url}/api/conversations/read/events/stream`, {
+      method: 'HEAD',
+      headers: { 'x-session-api-key': TEST_KEY },
+    });
+    assert.deepEqual([status, headers.get('allow')], [405, 'GET']);
+  });
+
   it('lists, renames and removes', async () => {
     const { results } = (await parley.ok('GET', '/api/conversations')) as { results: { title: string }[] };
     assert.equal(results.length, 1);
