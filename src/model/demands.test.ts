@@ -101,3 +101,15 @@ test('two demands are met together, and a refusal that no demand is in comes bac
   await stubborn.send(asked('call_1'));
   assert.equal(stubborn.bodies[2], stubborn.bodies[0], 'what did not help is not kept');
 });
+
+test('the longest answer goes by the name that the server has for it, and is not said where it was not', async () => {
+  const azure = server(CHAT_DEMANDS, (body) =>
+    body.includes('"max_tokens"')
+      ? "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+      : null,
+  );
+  assert.equal((await azure.send({ messages: [], max_tokens: 5 })).status, 200);
+  assert.deepEqual(azure.last(), { messages: [], max_completion_tokens: 5 });
+  await azure.send({ messages: [] });
+  assert.deepEqual(azure.last(), { messages: [] });
+});

@@ -34,6 +34,15 @@ const THOUGHTS: Demand = {
   }),
 };
 
+/** OpenAI's own newer models, at Azure and behind proxies, have this name for it; many other servers know the old one alone. */
+const COMPLETION_TOKENS: Demand = {
+  said: /max_completion_tokens/,
+  met: (body) => {
+    const { max_tokens, ...rest } = body;
+    return { ...rest, max_completion_tokens: max_tokens };
+  },
+};
+
 /** Mistral takes ids of its own form alone: those of other servers stand in a conversation that had another model. */
 const NINE_CHARACTERS: Demand = {
   said: /tool call id.*length of 9/i,
@@ -67,7 +76,12 @@ const PLAIN_IDS: Demand = {
   }),
 };
 
-export const CHAT_DEMANDS: readonly Demand[] = [NO_USAGE_OPTION, THOUGHTS, NINE_CHARACTERS];
+export const CHAT_DEMANDS: readonly Demand[] = [
+  NO_USAGE_OPTION,
+  THOUGHTS,
+  COMPLETION_TOKENS,
+  NINE_CHARACTERS,
+];
 export const ANTHROPIC_DEMANDS: readonly Demand[] = [PLAIN_IDS];
 
 /** Sends a request again as the server demands it, when it refuses it for that; and those after it so from the first. */

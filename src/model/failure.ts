@@ -109,7 +109,7 @@ function isFailed(status: number): boolean {
 const OUT_OF_CREDITS =
   /insufficient_quota|insufficient[ _]credit|insufficient balance|credit balance is too low|exceeded your current quota, please check your plan|budget has been exceeded|exceededbudget|billing_hard_limit/;
 const CONTEXT_LENGTH =
-  /context_length_exceeded|context[ _](length|window|size)|prompt is too long|input is too long|too many (input )?tokens|maximum number of (input )?tokens|exceed_context/;
+  /context_length_exceeded|context[ _](length|window|size|limit|overflow)|maximum prompt length|exceed(ed|s)? (the )?model token limit|prompt is too long|input is too long|too many (input )?tokens|maximum number of (input )?tokens|exceed_context/;
 const CONTENT_POLICY =
   /content_filter|content_policy|contentpolicy|content management policy|usage polic(y|ies)|prohibited_content/;
 const BAD_KEY =

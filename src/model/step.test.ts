@@ -251,6 +251,52 @@ const REFUSALS: [string, Answer, string, string][] = [
     'STATUS$ERROR',
   ],
   [
+    'too long with its answer, as Anthropic says',
+    status(
+      400,
+      {},
+      {
+        error: {
+          message:
+            'input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again',
+          type: 'invalid_request_error',
+        },
+      },
+    ),
+    'context_length',
+    'STATUS$ERROR',
+  ],
+  [
+    'too long, as xAI says',
+    status(
+      400,
+      {},
+      {
+        error: {
+          message: "This model's maximum prompt length is 131072 but the request contains 140011 tokens.",
+          type: 'invalid_request_error',
+        },
+      },
+    ),
+    'context_length',
+    'STATUS$ERROR',
+  ],
+  [
+    'too long, as Moonshot says',
+    status(
+      400,
+      {},
+      {
+        error: {
+          message: 'Invalid request: Your request exceeded model token limit: 131072',
+          type: 'invalid_request_error',
+        },
+      },
+    ),
+    'context_length',
+    'STATUS$ERROR',
+  ],
+  [
     'a content filter',
     status(400, {}, { error: { message: 'The response was filtered', code: 'content_filter' } }),
     'content_policy',
