@@ -28,6 +28,10 @@ const probe: Routes = (server, _options, done) => {
     },
     (request) => request.params,
   );
+  server.get('/endless', { config: { open: true } }, (_request, reply) => {
+    reply.hijack();
+    reply.raw.write('so far');
+  });
   server.get('/api/broken', () => {
     throw new Error('the password is hunter2');
   });
@@ -280,6 +284,29 @@ describe('the HTTP server', () => {
     const id = /^x-request-id: (.+)\r$/m.exec(answer)?.[1] ?? 'none';
     assert.ok(answer.includes(`"request_id":"${id}"`), 'as every answer has it');
     assert.match(answer, /^x-content-type-options: nosniff\r$/m);
+  });
+
+  test('bytes that are no request, sent while an answer is, end the connection and are not answered within it', async () => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(http.url).port) });
+    socket.write(
+      'GET /open HTTP/1.1\r\nhost: localhost\r\n\r\nGET /endless HTTP/1.1\r\nhost: localhost\r\n\r\n',
+    );
+    let answer = '';
+    for await (const chunk of socket) {
+      answer += String(chunk);
+      if (answer.endsWith('so far\r\n')) socket.write('nonsense\r\n\r\n');
+    }
+    assert.match(answer, /^HTTP\/1\.1 200 [^]*HTTP\/1\.1 200 [^]*so far\r\n$/);
+    socket.destroy();
+
+    const next = connect({ host: '127.0.0.1', port: Number(new URL(http.url).port) });
+    next.write('GET /open HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    answer = '';
+    for await (const chunk of next) {
+      answer += String(chunk);
+      if (answer.endsWith('{"open":true}')) next.write('nonsense\r\n\r\n');
+    }
+    assert.match(answer, /^HTTP\/1\.1 200 [^]*HTTP\/1\.1 400 [^]*"malformed_http"/, 'after one it is');
   });
 
   test('a request without a Host is refused by a problem; an unknown expectation is passed over', async () => {

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -80,6 +82,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   });
   // Who expects what nobody knows is answered as others are (RFC 9110, 10.1.1); Node would refuse without a problem.
   server.server.on('checkExpectation', (...exchange) => server.server.emit('request', ...exchange));
+  noteAnswers(server.server);
   const routes = new KnownRoutes(server);
   server.setValidatorCompiler(validatorCompiler);
   server.setSerializerCompiler(serializerCompiler);
@@ -218,13 +221,27 @@ function hasGone(reply: FastifyReply, thrown: unknown): boolean {
   return reply.raw.destroyed && thrown instanceof Error && thrown.name === 'AbortError';
 }
 
+/** The answers of a connection that were not all sent when its last request came, and that one's. */
+const answersOf = new WeakMap<Duplex, ServerResponse[]>();
+
+function noteAnswers(server: FastifyInstance['server']): void {
+  server.on('request', ({ socket }, response) => {
+    const before = answersOf.get(socket) ?? [];
+    answersOf.set(socket, [...before.filter((one) => !one.writableFinished), response]);
+  });
+}
+
+/** What is written now would be taken for a part of an answer. */
+function isWithinAnswer(socket: Duplex): boolean {
+  const answers = answersOf.get(socket) ?? [];
+  return answers.some((one) => one.headersSent && !one.writableFinished);
+}
+
 /** For bytes that are no HTTP request: there is no reply object yet. */
-function refuseBrokenRequest(
-  this: FastifyInstance,
-  error: NodeJS.ErrnoException,
-  socket: NodeJS.WritableStream & { writable: boolean; destroy(): void },
-): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+function refuseBrokenRequest(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isWithinAnswer(socket)) {
+    return void socket.destroy();
+  }
   const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   const refusal = timedOut
     ? new ServiceError('request_timeout', 'The request did not arrive in time.')
