@@ -1,6 +1,7 @@
 import { agentMessage, errorObservation, stateChanged } from '../events/build.ts';
 import type { NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelCall, ModelStep } from '../model/answer.ts';
+import { plainToolName } from '../model/tool-name.ts';
 import type { Spent } from './spending.ts';
 import { hasEffect } from './tools/carry-out.ts';
 import type { Tool } from './tools/tool.ts';
@@ -82,7 +83,7 @@ function understand(
 }
 
 function metadataOf(step: Answer, call: ModelCall, n: number): ToolCallMetadata {
-  const name = speakable(call.name);
+  const name = plainToolName(call.name);
   const metadata = call.metadata === undefined ? {} : { metadata: call.metadata };
   return {
     function_name: name,
@@ -94,11 +95,6 @@ function metadataOf(step: Answer, call: ModelCall, n: number): ToolCallMetadata 
     },
     total_calls_in_response: step.of ?? step.calls.length,
   };
-}
-
-/** Providers refuse a history with a call of a name that they would not allow for a tool. */
-function speakable(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
 }
 
 /** Always an object: some providers refuse a history with other arguments. */

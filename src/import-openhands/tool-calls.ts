@@ -1,4 +1,5 @@
 import type { ToolCallMetadata } from '../events/event.ts';
+import { plainToolName } from '../model/tool-name.ts';
 import { toolCallMetadata, type V0ToolCall } from './event-shapes.ts';
 
 /** What V0 kept of the model's answers, by the id of the action that came of them. */
@@ -31,7 +32,7 @@ export class ToolCalls {
     this.#told.add(model_response.id);
     const message = model_response.choices[0]?.message;
     const own = message?.tool_calls.find(({ id }) => id === tool_call_id);
-    const name = call.function_name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
+    const name = plainToolName(call.function_name);
     return {
       function_name: name,
       tool_call_id,

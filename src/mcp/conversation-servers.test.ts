@@ -32,7 +32,7 @@ function conversation(t: TestContext) {
   return { servers, begin, names };
 }
 const hostOf = ({ url }: ScriptedMcp): string => new URL(url).host;
-const prefix = (server: ScriptedMcp): string => hostOf(server).replaceAll(/[.:]/g, '_');
+const prefix = (server: ScriptedMcp): string => `_${hostOf(server).replaceAll(/[.:]/g, '_')}`;
 
 test('names that clash are prefixed, names that no provider takes are made plain, and all differ', async (t) => {
   const a = await serve(
@@ -42,7 +42,7 @@ test('names that clash are prefixed, names that no provider takes are made plain
     plainTool('a.b/c d'),
     plainTool('a_b_c_d'),
   );
-  const b = await serve(t, plainTool('search'), plainTool('x'.repeat(200)));
+  const b = await serve(t, plainTool('search'), plainTool('x'.repeat(200)), plainTool('2fa'));
   const { begin, names } = conversation(t);
   await begin([remote(a.url), remote(b.url)]);
   assert.deepEqual(names(), [
@@ -52,6 +52,7 @@ test('names that clash are prefixed, names that no provider takes are made plain
     `${prefix(a)}_a_b_c_d_2`,
     `${prefix(b)}_search`,
     'x'.repeat(64),
+    '_2fa',
   ]);
 });
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { redactJson } from '../events/redact.ts';
+import { LONGEST_TOOL_NAME, plainToolName } from '../model/tool-name.ts';
 import type { Ways } from './client.ts';
 import { type CallOutcome, McpConnection, type McpTimeouts } from './connection.ts';
 import { type NamedServer, unlike } from './server.ts';
@@ -8,7 +9,7 @@ import type { LeftOut, McpTool } from './tool-list.ts';
 
 /** A tool under the name by which the model knows it. */
 export interface OfferedTool extends McpTool {
-  /** Letters, digits, `_` and `-`, at most 64: what all providers take. */
+  /** As `plainToolName` makes it. */
   offered: string;
   /** The name of its server. */
   server: string;
@@ -27,7 +28,6 @@ export interface ServersOfRun {
 /** Tools of all servers of one conversation, and the characters of their descriptions and schemas. */
 const MAX_TOOLS = 200;
 const MAX_CHARACTERS = 200_000;
-const MAX_NAME = 64;
 /** How many servers of one conversation are connected at a time: each may take some megabytes to list its tools. */
 const AT_ONCE = 16;
 
@@ -123,7 +123,7 @@ export class ConversationServers {
   #once(name: string, server: string | null): { name: string; server: string } | undefined {
     if (server === null) return undefined;
     const tool = this.#offered.find(
-      (one) => one.server === server && [plainName(one.name), prefixed(server, one.name)].includes(name),
+      (one) => one.server === server && [plainToolName(one.name), prefixed(server, one.name)].includes(name),
     );
     return tool && { name: tool.name, server };
   }
@@ -139,13 +139,14 @@ export class ConversationServers {
         : [],
     );
     const counts = new Map<string, number>();
-    for (const { shown } of all) counts.set(plainName(shown), (counts.get(plainName(shown)) ?? 0) + 1);
+    for (const { shown } of all)
+      counts.set(plainToolName(shown), (counts.get(plainToolName(shown)) ?? 0) + 1);
     const taken = new Set(reserved);
     const offered: OfferedTool[] = [];
     const leftOut: (LeftOut & { server: string })[] = [];
     let characters = 0;
     for (const { shown, ...tool } of all) {
-      const plain = plainName(shown);
+      const plain = plainToolName(shown);
       const clashes = reserved.has(plain) || (counts.get(plain) ?? 0) > 1;
       const name = free(taken, clashes ? prefixed(tool.server, shown) : plain);
       characters += tool.description.length + JSON.stringify(tool.schema).length;
@@ -165,19 +166,15 @@ export class ConversationServers {
 
 const TOO_MANY = `The agent gets at most ${MAX_TOOLS} tools of servers, with ${MAX_CHARACTERS} characters of descriptions and schemas.`;
 
-function plainName(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME);
-}
-
 function prefixed(server: string, name: string): string {
-  return plainName(`${server}_${name}`);
+  return plainToolName(`${server}_${name}`);
 }
 
 /** Names that were made shorter or plainer may be the same. */
 function free(taken: ReadonlySet<string>, name: string): string {
-  return unlike(taken, name).length <= MAX_NAME
+  return unlike(taken, name).length <= LONGEST_TOOL_NAME
     ? unlike(taken, name)
-    : unlike(taken, name.slice(0, MAX_NAME - 5));
+    : unlike(taken, name.slice(0, LONGEST_TOOL_NAME - 5));
 }
 
 /** Secrets compare by their value, not as objects. */

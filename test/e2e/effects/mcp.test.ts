@@ -110,7 +110,7 @@ describe('mcp_config', () => {
             call('read_text_file', { path: '/workspace/notes.txt' }),
             call('everything_get-env', {}),
             call('whoami', { who: 'I' }),
-            call(`${new URL(sse.url).host.replaceAll(/[.:]/g, '_')}_get-tiny-image`, {}),
+            call(`_${new URL(sse.url).host.replaceAll(/[.:]/g, '_')}_get-tiny-image`, {}),
             done,
           ]),
         );
@@ -246,7 +246,9 @@ describe('mcp_config', () => {
         await parley.ok('POST', '/api/add-git-providers', { mcp_config: servers });
         await begin('clash');
         await finished('clash');
-        const [one, two] = [a, b].map((server) => new URL(server?.url ?? '').host.replaceAll(/[.:]/g, '_'));
+        const [one, two] = [a, b].map(
+          (server) => `_${new URL(server?.url ?? '').host.replaceAll(/[.:]/g, '_')}`,
+        );
         const [request] = model.requests;
         const names = request ? offered(request) : [];
         assert.deepEqual(names.slice(-4), [`${one}_search`, `${one}_think`, `${two}_search`, 'only']);
