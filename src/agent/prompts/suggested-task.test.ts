@@ -36,7 +36,7 @@ const TERMS: Readonly<
     request: 'Pull Request (PR) !42',
     issue: 'work item #42',
     ci: 'Azure Pipelines',
-    head: 'refs/pull/42/merge',
+    head: null,
   },
   forgejo: {
     name: 'Forgejo',

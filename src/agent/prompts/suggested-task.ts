@@ -4,11 +4,13 @@ import { WORDS, type Words } from './provider-words.ts';
 
 type Prompt = (task: SuggestedTask, words: Words) => string;
 
+/** Where git finds the newest commit of a request; "" where it does not. */
 const REFERENCE: Readonly<Record<ProviderName, (number: number) => string>> = {
   github: (number) => `refs/pull/${number}/head`,
   gitlab: (number) => `refs/merge-requests/${number}/head`,
   bitbucket: () => '',
-  azure_devops: (number) => `refs/pull/${number}/merge`,
+  // Azure has but a merge of it with the branch it goes to, and none where they conflict.
+  azure_devops: () => '',
   forgejo: (number) => `refs/pull/${number}/head`,
   enterprise_sso: () => '',
 };
