@@ -79,11 +79,14 @@ export async function build(
     if (open) log.warn(`${open.detail}. ${open.advice}`);
   }
   const freeSpace = new FreeSpaceGuard(config.dataDir, config.minFreeSpace);
-  const auth = new Authenticator(read.keys, transact, (error) =>
-    log.error({ err: error }, 'the last use of keys was not stored'),
-  );
   const onlyUser = new OnlyUser(read.keys);
   await onlyUser.look();
+  const auth = new Authenticator(
+    read.keys,
+    transact,
+    (error) => log.error({ err: error }, 'the last use of keys was not stored'),
+    { admitted: (principal) => onlyUser.saw(principal) },
+  );
 
   const outgoing = outgoingBy(config, () => onlyUser.alone, world.fetch);
   const settings = new SettingsService({ read: read.settings, transact, vault, fetch: outgoing.fetch });

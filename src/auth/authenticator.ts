@@ -30,18 +30,21 @@ export class Authenticator {
   readonly #transact: Transact<AuthStores>;
   readonly #now: () => Date;
   readonly #onFlushFailed: (error: unknown) => void;
+  readonly #admitted: (principal: Principal) => void;
   readonly #timer: NodeJS.Timeout;
   #used = new Map<string, string>();
 
+  /** @param more `admitted` is told who comes in before anything is done for them */
   constructor(
     keys: KeyStore,
     transact: Transact<AuthStores>,
     onFlushFailed: (error: unknown) => void,
-    now: () => Date = () => new Date(),
+    more: { now?: () => Date; admitted?: (principal: Principal) => void } = {},
   ) {
     this.#keys = keys;
     this.#transact = transact;
-    this.#now = now;
+    this.#now = more.now ?? (() => new Date());
+    this.#admitted = more.admitted ?? (() => {});
     this.#onFlushFailed = onFlushFailed;
     this.#timer = setInterval(() => void this.flush().catch(onFlushFailed), FLUSH_MS).unref();
   }
@@ -109,6 +112,8 @@ export class Authenticator {
     if (credential.disabledAt !== null) return { ok: false, why: 'disabled' };
     this.#used.set(credential.keyId, now);
     const { userId, userName, keyId } = credential;
-    return { ok: true, principal: { userId, userName, keyId } };
+    const principal = { userId, userName, keyId };
+    this.#admitted(principal);
+    return { ok: true, principal };
   }
 }

@@ -81,12 +81,9 @@ describe('the session key', () => {
 
   test('a key counts until its end; when it was last used is written by a flush', async () => {
     let now = new Date('2026-01-01T00:00:00Z');
-    const clocked = new Authenticator(
-      storage.read.keys,
-      storage.transact,
-      (error) => assert.ifError(error),
-      () => now,
-    );
+    const clocked = new Authenticator(storage.read.keys, storage.transact, (error) => assert.ifError(error), {
+      now: () => now,
+    });
     const { key } = await storage.transact(async ({ keys }) =>
       createKey(keys, await ensureUser(keys, 'bob'), {
         label: '',
