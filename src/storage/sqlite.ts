@@ -72,6 +72,8 @@ class Statements {
   }
 
   prepare(asked: string): SqliteStatement {
+    // A full disk ends a transaction by itself: who rolls back then is to see that error, and not that nothing was left.
+    if (asked === 'rollback' && !this.#database.isTransaction) return NOTHING_LEFT;
     // A transaction that begins by reading fails when another process writes meanwhile; one that waits first does not.
     const sql = asked === 'begin' ? 'begin immediate' : asked;
     const known = this.#known.get(sql);
@@ -95,6 +97,13 @@ class Statements {
     if (this.#database.isOpen) this.#database.close();
   }
 }
+
+const NOTHING_LEFT: SqliteStatement = {
+  reader: false,
+  all: () => [],
+  run: () => ({ changes: 0, lastInsertRowid: 0 }),
+  iterate: () => [].values(),
+};
 
 /** The face of better-sqlite3 that kysely's own dialect expects. */
 function dialectOf(statements: Statements): Dialect {

@@ -60,10 +60,12 @@ describe('a full disk', () => {
     await disk.close();
   });
 
-  it('refuses the first start, and says why', async () => {
-    await disk.fill();
-    await assert.rejects(parley.start({ launcher: disk.launcher }), /The disk of \S+ is full/);
-    await disk.free();
+  it('refuses the first start, and says why, also when there is room for the database’s files but not for its tables', async () => {
+    for (const left of [0, 128 * 1024]) {
+      await disk.fill(left);
+      await assert.rejects(parley.start({ launcher: disk.launcher }), /The disk of \S+ is full/);
+      await disk.free();
+    }
   });
 
   it('refuses every write, and stores nothing of it; reading goes on', async () => {

@@ -13,8 +13,8 @@ export interface SmallDisk {
   readonly directory: string;
   /** What a program must be started by to see the disk; nothing when everybody sees it. */
   readonly launcher: readonly string[];
-  /** Leaves not a byte. */
-  fill(): Promise<void>;
+  /** Leaves not a byte, or so many. */
+  fill(left?: number): Promise<void>;
   free(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,13 +64,14 @@ function diskAt(
   return {
     directory,
     launcher,
-    async fill() {
+    async fill(left = 0) {
       const file = await open(filler, 'a');
       try {
         for (let size = 1 << 20; size > 0; size = Math.floor(size / 2)) {
           const piece = Buffer.alloc(size);
           while (await fits(file.write(piece)));
         }
+        await file.truncate((await file.stat()).size - left);
       } finally {
         await file.close();
       }
