@@ -19,6 +19,16 @@ test('images of a message are taken by the name that old clients have for them',
   assert.ok(!clientAction.safeParse(wrong).success);
 });
 
+test('what a user has done by a tool holds nothing that could not be stored, however deep', () => {
+  const took = (args: object) => clientAction.safeParse({ action: 'call_tool_mcp', args }).success;
+  assert.ok(took({ name: 'n', arguments: { a: ['\u{1f600}', 1, null, { b: true }] } }));
+  for (const bad of ['a\0b', '\ud800', '\udc00\ud800']) {
+    for (const value of [bad, [bad], { a: [{ b: bad }] }, { [bad]: 1 }]) {
+      assert.ok(!took({ name: 'n', arguments: { value } }), JSON.stringify(value));
+    }
+  }
+});
+
 test('a flag of a query is true or false, as languages write it', () => {
   const reversed = (reverse: string) => eventsQuery.safeParse({ reverse }).data?.reverse;
   for (const yes of ['true', 'True', 'TRUE', '1', 'yes', 'on']) assert.equal(reversed(yes), true, yes);

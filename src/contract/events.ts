@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { imageUrl, LARGE_BODY } from './conversations.ts';
-import { line, text } from './text.ts';
+import { STORABLE, isStorable, line, text } from './text.ts';
 
 /** Events a page may have at most: V0's limit. */
 export const MAX_EVENTS = 100;
@@ -98,7 +98,10 @@ export const TOOL_ACTIONS = ['read', 'edit', 'think', 'task_tracking', 'call_too
 
 const toolAction = z.object({
   action: z.enum(TOOL_ACTIONS),
-  args: z.looseObject({}).describe("As the agent's own of that name has them; done while the agent waits."),
+  args: z
+    .looseObject({})
+    .refine(isStorable, STORABLE)
+    .describe("As the agent's own of that name has them; done while the agent waits."),
 });
 
 /** Body of `POST …/events`: what a client may add to the log. */

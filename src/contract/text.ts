@@ -3,7 +3,7 @@ import { Secret } from '../secrets/secret.ts';
 
 /** NUL cannot be stored by PostgreSQL, and a lone surrogate would come back as another character. */
 const storable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
-const STORABLE = 'must not contain NUL or broken Unicode';
+export const STORABLE = 'must not contain NUL or broken Unicode';
 
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f]/;
@@ -11,6 +11,13 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 /** Free text of at most `max` UTF-16 units. */
 export function text(max: number) {
   return z.string().max(max, `must be at most ${max} characters long`).refine(storable, STORABLE);
+}
+
+/** A value of any form, at most as deep as a body may be: what it says, and how its members are called. */
+export function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return storable(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, item]) => storable(name) && isStorable(item));
 }
 
 /** Text of one line, for names and other values that end up in a header, a configuration file or a command. */

@@ -29,16 +29,20 @@ export function parseJson(bytes: Buffer): unknown {
     const position = /at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
     throw malformed(`is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`);
   }
-  checkShape(value);
+  checkShape(value, 'body');
   return value;
 }
 
-/** Refuses nesting that later recursion could not walk, and `__proto__`, which most code cannot tell from a prototype. */
-function checkShape(root: unknown): void {
+/**
+ * Refuses nesting that later recursion could not walk, and `__proto__`, which most code cannot tell from a prototype.
+ * @param name what the value is called where it is refused
+ * @throws ServiceError `invalid_request`
+ */
+export function checkShape(root: unknown, name: string): void {
   const faults: MemberError[] = [];
-  const loc: (string | number)[] = ['body'];
+  const loc: (string | number)[] = [name];
   const walk = (value: object): void => {
-    if (loc.length > MAX_DEPTH) throw malformed(`is nested deeper than ${MAX_DEPTH} levels`);
+    if (loc.length > MAX_DEPTH) throw malformed(`is nested deeper than ${MAX_DEPTH} levels`, name);
     for (const key of Object.keys(value)) {
       if (key === '__proto__') {
         faults.push({ loc: [...loc, key], msg: 'is not a known member', type: 'extra_forbidden' });
@@ -56,6 +60,6 @@ function checkShape(root: unknown): void {
   if (faults.length > 0) throw invalidRequest(faults);
 }
 
-function malformed(msg: string): Error {
-  return invalidRequest([{ loc: ['body'], msg, type: 'json_invalid' }]);
+function malformed(msg: string, name = 'body'): Error {
+  return invalidRequest([{ loc: [name], msg, type: 'json_invalid' }]);
 }

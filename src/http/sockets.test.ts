@@ -101,7 +101,13 @@ describe('Socket.IO', () => {
     socket.emit('oh_user_action', { action: 'think', args: { thought: 'hm' } });
     socket.emit('oh_user_action', { action: 'browse', args: { url: 'http://x' } });
     socket.emit('oh_user_action');
-    while (said.length < 3) await new Promise((resolve) => setTimeout(resolve, 2));
+    const deep: unknown = JSON.parse('['.repeat(200) + ']'.repeat(200));
+    socket.emit('oh_user_action', { action: 'call_tool_mcp', args: { name: 'n', arguments: { deep } } });
+    socket.emit('oh_user_action', {
+      action: 'think',
+      args: JSON.parse('{"thought":"hm","__proto__":{}}') as unknown,
+    });
+    while (said.length < 5) await new Promise((resolve) => setTimeout(resolve, 2));
     assert.deepEqual(conversation.asked, ['do it', 'paused', 'Running command: ls', 'think']);
     assert.equal(said[0]?.message, 'do it');
     assert.match(
@@ -109,7 +115,9 @@ describe('Socket.IO', () => {
       /action must be one of "message", "change_agent_state", "run", "read"/,
     );
     assert.equal(said[2]?.message, 'Not valid: payload is required.');
-    assert.deepEqual([said[1]?.error, said[2]?.error], [true, true]);
+    assert.equal(said[3]?.message, 'Not valid: payload is nested deeper than 100 levels.');
+    assert.match(said[4]?.message ?? '', /payload\.args\.__proto__ is not a known member/);
+    assert.ok(said.slice(1).every(({ error }) => error));
   });
 
   it('tells who comes that the conversation waits for its turn', async () => {

@@ -11,6 +11,7 @@ import { type LogEnd, endOfLog } from '../live/socket-feed.ts';
 import type { LiveSockets, Refusal, Visitor } from '../live/socketio.ts';
 import { ServerResponse } from '../node-http.ts';
 import { socketPrincipalOf } from './auth.ts';
+import { checkShape } from './json-body.ts';
 import { asServiceError } from './problem.ts';
 import type { Routes } from './routes.ts';
 import { invalidRequest, memberErrors } from './validation.ts';
@@ -153,6 +154,7 @@ async function join(service: Conversations, principal: Principal, id: string): P
 }
 
 function actionOf(payload: unknown) {
+  checkShape(payload, 'payload');
   const result = clientAction.safeParse(payload);
   if (!result.success) throw invalidRequest(memberErrors(result.error.issues, payload, ['payload']));
   return result.data;
