@@ -212,3 +212,35 @@ test('calls to which Anthropic, or who speaks as it does, gives one id get diffe
   assert.ok(outcome.ok);
   assert.equal(new Set(outcome.step.calls.map(({ id }) => id)).size, 2);
 });
+
+test('an answer without an end is broken off: one that says too much, and one that says nothing in too many bytes', async () => {
+  const model = 'gemini/gemini-3-pro-preview';
+  const long = google([{ text: 'x'.repeat(1_000_000) }]);
+  const talks = await step(
+    model,
+    Array.from({ length: 9 }, () => long),
+  );
+  assert.match(talks.outcome.ok ? '' : talks.outcome.failure.message, /more than 8,000,000 characters/);
+
+  let sent = 0;
+  const megabyte = new TextEncoder().encode(`: ${'x'.repeat(1024 * 1024 - 3)}\n`);
+  const endless: typeof globalThis.fetch = async () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          sent += 1;
+          controller.enqueue(megabyte);
+        },
+      }),
+      { headers: { 'content-type': 'text/event-stream' } },
+    );
+  const outcome = await modelStep({
+    model: resolveModel({ name: model, baseUrl: null, apiKey: null }, endless),
+    system: 'You help.',
+    messages: [userText('Hi')],
+    tools: [],
+    signal: new AbortController().signal,
+  });
+  assert.match(outcome.ok ? '' : outcome.failure.message, /larger than 64 MiB/);
+  assert.ok(sent < 80, `${sent} MiB were taken`);
+});

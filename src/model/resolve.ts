@@ -2,6 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 import { ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
+import { boundedAnswers } from './bounded-answer.ts';
 import { ANTHROPIC_DEMANDS, CHAT_DEMANDS, meeting } from './demands.ts';
 import { ImageSource } from './images.ts';
 import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
@@ -41,7 +42,7 @@ export function resolveModel(
     images: new ImageSource(fetch),
     sight: new Sight(),
     async open() {
-      model ??= client(route, apiKey, fetch);
+      model ??= client(route, apiKey, boundedAnswers(fetch));
       return await model;
     },
   };

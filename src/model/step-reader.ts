@@ -8,6 +8,8 @@ import type {
 import { failure } from './failure.ts';
 import type { ModelCall, ModelOutcome, ModelUsage } from './answer.ts';
 
+/** Characters of one answer, its thoughts and arguments with it: ten times what models write at most. */
+const MOST_CHARACTERS = 8_000_000;
 const NOTHING: ModelUsage = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /** Puts the parts of an answer together, and says whether it is one. */
@@ -22,6 +24,7 @@ export class StepReader {
   /** The provider's, when it says one. */
   #id: string = randomUUID();
   #text = '';
+  #characters = 0;
   /** Interrupted, until the provider says how the answer ended. */
   #finish: LanguageModelV4FinishReason['unified'] = 'interrupted';
   #usage: ModelUsage = NOTHING;
@@ -122,6 +125,8 @@ export class StepReader {
 
   #took(piece: string): void {
     this.begun = true;
+    this.#characters += piece.length;
+    if (this.#characters > MOST_CHARACTERS) throw new Error('The answer has more than 8,000,000 characters.');
     this.#onPiece?.(piece);
   }
 }
