@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Secret } from '../secrets/secret.ts';
-import { sentenceOf, statusFailure } from './api-failure.ts';
+import { connectionFailure, sentenceOf, statusFailure } from './api-failure.ts';
 import type { ApiPlace } from './api-place.ts';
 
 const withToken: ApiPlace = {
@@ -64,6 +64,19 @@ describe('what a status means', () => {
       /redirects who asks for .* \(301\): use its new name, or check the host/,
     );
   });
+});
+
+it('is told apart whether nobody answered or nobody could read what was answered', () => {
+  const told = (code: string) => {
+    const cause = Object.assign(new Error('no'), { code });
+    return connectionFailure(withToken, 'git.example', new TypeError('fetch failed', { cause })).message;
+  };
+  for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT']) {
+    assert.match(told(code), new RegExp(`^git\\.example can't be reached \\(${code}\\): check the host`));
+  }
+  for (const code of ['UND_ERR_SOCKET', 'UND_ERR_HEADERS_OVERFLOW', 'HPE_INVALID_CONSTANT']) {
+    assert.match(told(code), new RegExp(`^git\\.example gave no answer that can be read \\(${code}\\)`));
+  }
 });
 
 describe('the end of a limit', () => {

@@ -198,6 +198,9 @@ function oneLine(text: string): string {
 /** The codes of OpenSSL and of Node for a certificate that is not trusted. */
 const CERTIFICATE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|SELF_SIGNED|ERR_TLS_CERT_ALTNAME/;
 
+/** The codes of undici and of its parser where a connection was made and no head of HTTP came. */
+const UNREAD = /^(?:HPE_|UND_ERR_(?:SOCKET|HEADERS_OVERFLOW)$)/;
+
 /** The rule that forbids the address says so itself; of other failures only their code: the rest may repeat the request. */
 export function connectionFailure({ name }: ApiPlace, host: string, error: unknown): ProviderFailure {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -207,7 +210,8 @@ export function connectionFailure({ name }: ApiPlace, host: string, error: unkno
       const message = `${host} shows a certificate that is not trusted here (${cause.code}): have ${name}'s CA certificate named by NODE_EXTRA_CA_CERTS where this service is started.`;
       return { kind: 'certificate', message };
     }
-    return { kind: 'unavailable', message: unreachable(`${host} can't be reached (${cause.code})`) };
+    const what = UNREAD.test(cause.code) ? 'gave no answer that can be read' : "can't be reached";
+    return { kind: 'unavailable', message: unreachable(`${host} ${what} (${cause.code})`) };
   }
   return { kind: 'unavailable', message: unreachable(`${host} can't be reached`) };
 }
