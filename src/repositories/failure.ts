@@ -88,7 +88,11 @@ export function tokenRequired(provider: ProviderName | null): ServiceError {
   return new ServiceError('git_token_required', `${whose}: POST /api/add-git-providers stores one.`);
 }
 
+/** A host's name at its beginning stays as it is. */
 function sentence(message: string): string {
-  const whole = message.slice(0, 1).toUpperCase() + message.slice(1);
+  const whole = message.replace(
+    /^[a-z]+(?![\w.:-])/,
+    (word) => word.slice(0, 1).toUpperCase() + word.slice(1),
+  );
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
