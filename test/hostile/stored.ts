@@ -36,11 +36,15 @@ export class StoredLook {
   }
 }
 
-// A run adds events and names its conversation; only a request adds one, says something in it, or removes it.
+// A run adds events, the first message among them, and names its conversation; only a request adds one, says more in it,
+// or removes it.
 // That it was refused is noted too, on purpose.
+const FIRST_MESSAGE = `select id from events where conversation = conversations.key and body ->> '$.action' = 'message'
+  and body ->> '$.source' = 'user' order by id limit 1`;
 const OF_USER = [
   'select document, secrets from settings where user_id = ?',
-  'select count(*), sum(key), sum(last_user_message) from conversations where user_id = ?',
+  `select count(*), sum(key), sum(nullif(nullif(last_user_message, -1), (${FIRST_MESSAGE})))
+  from conversations where user_id = ?`,
   'select count(*), sum(length(config)) from experiments where user_id = ?',
   'select count(*) from idempotency_keys where user_id = ?',
   'select id, label, revoked_at, expires_at from api_keys where user_id = ?',
