@@ -12,6 +12,7 @@ import { call, gate, say } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, prepareParley, startParley } from '../support/parley.ts';
+import { hold } from '../support/held-database.ts';
 import { mountSmallDisk, type SmallDisk } from '../support/failpoint-disk.ts';
 
 const NO_SANDBOX = { PARLEY_SANDBOX: 'none' };
@@ -143,7 +144,7 @@ describe('a database that another process holds', () => {
   });
 
   it('holds up who writes, and nobody else', async () => {
-    other.exec('begin immediate');
+    await hold(other);
     let answered = false;
     const written = parley.request('POST', '/api/settings', { llm_model: 'openai/later' });
     void written.then(() => (answered = true));
@@ -157,7 +158,7 @@ describe('a database that another process holds', () => {
   it('for too long refuses the write, and says why; the run waits and loses nothing', async () => {
     await parley.ok('POST', '/api/conversations', { conversation_id: 'held', initial_user_msg: 'think' });
     await model.until((requests) => requests.some(({ turn }) => turn === 1));
-    other.exec('begin immediate');
+    await hold(other);
     model.open('free');
     const reply = await parley.request('POST', '/api/conversations/held/message', { message: 'more' });
     assert.equal(reply.status, 503);

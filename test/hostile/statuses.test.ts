@@ -11,6 +11,7 @@ import { DATABASE_FILE } from '../../src/storage/storage.ts';
 import { type Operation, describedOperations } from './document.ts';
 import { startGithub } from '../support/git-providers/github.ts';
 import type { ProviderServer } from '../support/git-providers/server.ts';
+import { hold } from '../support/held-database.ts';
 import { GIT_HOST, REFUSALS, type Sample, SETUP, samples, storeToken } from './samples.ts';
 import { type HostedService, hostService } from './service.ts';
 import { inDue, sendBytes } from './transport.ts';
@@ -202,14 +203,14 @@ describe('the statuses of the description', () => {
 
   it('503: the database is held, the disk is almost full, there is no sandbox', async () => {
     const holder = new DatabaseSync(join(dataDir, DATABASE_FILE));
-    holder.exec('begin immediate');
     try {
+      await hold(holder);
       await each(
         (route) => isChanging(route) && ![TRIES, RESETS, UPLOADS].includes(route),
         (route, sample) => provoke(route, 503, { service: main, key }, sample),
       );
     } finally {
-      holder.exec('rollback');
+      // Takes back what it began.
       holder.close();
     }
     const bare = await hostService();
