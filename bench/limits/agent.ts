@@ -1,6 +1,5 @@
 /**
- * The least an agent can do for a step: reads the streamed answer, makes the call durable, makes its result durable,
- * and asks again with all that was said so far. No history folded from a log, no prices, no limits, no view, nobody who
+ * The least an agent can do for a step: reads the streamed answer, makes the call and its result durable, and asks again with all that was said so far. No history folded from a log, no prices, no limits, no view, nobody who
  * watches; imports nothing of Parley. Its input is `{url, steps}` of a model of the bench.
  */
 import { mkdtempSync } from 'node:fs';
@@ -19,9 +18,11 @@ const tools = [{ type: 'function', function: { name: 'think', parameters: { type
 const messages: object[] = [{ role: 'user', content: 'bench-1' }];
 for (let step = 0; step < steps; step += 1) {
   const [call] = await ask();
-  append.run(JSON.stringify({ source: 'agent', action: 'think', call }));
   const result = 'Your thought has been logged.';
+  database.exec('begin');
+  append.run(JSON.stringify({ source: 'agent', action: 'think', call }));
   append.run(JSON.stringify({ source: 'agent', observation: 'think', content: result }));
+  database.exec('commit');
   messages.push({ role: 'assistant', content: null, tool_calls: [call] });
   messages.push({ role: 'tool', tool_call_id: call?.id, content: result });
 }

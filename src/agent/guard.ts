@@ -43,7 +43,7 @@ export class Guard {
 }
 
 function heldUp(
-  { events, open, started, settled = [] }: Recorded,
+  { events, open, settled = [] }: Recorded,
   { at, action, reason }: { at: number; action: NewAction; reason: string },
 ): Recorded {
   if (at === 0) {
@@ -55,7 +55,6 @@ function heldUp(
   return {
     events: before.map((event, n) => (n === at - 1 ? holding(event, events.slice(at)) : event)),
     open: open.filter((n) => n < at),
-    ...(started !== undefined && started < at ? { started } : {}),
     settled,
   };
 }

@@ -7,12 +7,20 @@ export interface OpenJournalAction {
   state: 'recorded' | 'awaiting' | 'started';
 }
 
+/** What came of the action at the index `to` of a step. */
+export interface Answered {
+  to: number;
+  event: NewEvent;
+}
+
 /** What is stored with the events of a step: indexes of its actions, and how many steps were taken. */
 export interface StepRecord {
   iterations: number;
   open: readonly number[];
   started?: number;
   awaiting?: number;
+  /** What came of those that are not open, after the step itself. */
+  answers?: readonly Answered[];
   /** Calls of the model whose cost the events tell: nothing is set aside for them any more. */
   settled?: readonly number[];
 }
@@ -29,7 +37,7 @@ export interface Journal {
   /**
    * Appends what one step of the model decided. Each action that wants an answer becomes an open one, `recorded`;
    * the one at index `started` is `started` at once, which saves a commit; the one at index `awaiting` waits for its
-   * user. Also stores how many steps were taken.
+   * user. Gives the events of the step, then the answers to them. Also stores how many steps were taken.
    */
   recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]>;
   /** Durable before the action has any effect. */

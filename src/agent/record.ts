@@ -3,7 +3,6 @@ import type { NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelCall, ModelStep } from '../model/answer.ts';
 import { plainToolName } from '../model/tool-name.ts';
 import type { Spent } from './spending.ts';
-import { hasEffect } from './tools/carry-out.ts';
 import type { Tool } from './tools/tool.ts';
 
 /** A step of the model as events, to be appended in one commit. */
@@ -11,8 +10,6 @@ export interface Recorded {
   events: NewEvent[];
   /** The indexes of the actions that want an answer. */
   open: number[];
-  /** The index of the one that is begun at once. */
-  started?: number;
   /** The index of the one that waits for its user. */
   awaiting?: number;
   /** As in `StepRecord`. */
@@ -45,10 +42,7 @@ export function recorded(step: Answer, tools: readonly Tool[], spent: Spent | nu
     return { ...understood.action, tool_call_metadata, ...llm };
   });
   const open = events.flatMap((event, n) => ('action' in event ? [n] : []));
-  const [first] = open;
-  const begins = first === undefined ? undefined : events[first];
-  const started = begins && 'action' in begins && hasEffect(begins) ? first : undefined;
-  return { events, open, ...(started === undefined ? {} : { started }), ...settled };
+  return { events, open, ...settled };
 }
 
 /** The calls of an answer that an action before them held up. Nothing new was asked of the model. */

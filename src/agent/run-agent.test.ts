@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import { stateChanged, userMessage } from '../events/build.ts';
 import { isAction, isObservation } from '../events/event.ts';
+import { FakeJournal } from '../../test/support/agent/fake-journal.ts';
 import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
 
 test('a conversation begins in the order that V0 has, but that its first message is there before the agent', async () => {
@@ -165,4 +166,40 @@ test('the system event shows what the model is told, and stands in the log once'
   await stage.run({ ...context, instructions: 'Be long.', search });
   assert.equal(systems().length, 3, 'also when the tools are others');
   assert.match(JSON.stringify(systems()[2]?.tools), /"web_search"/);
+});
+
+test('thoughts and lists of tasks at the beginning of a step are answered in the write of the step itself', async () => {
+  const plan = { command: 'plan', task_list: [{ id: '1', title: 'Look', status: 'todo' }] };
+  const stage = new Stage([
+    {
+      calls: [
+        { name: 'think', input: { thought: 'hm' } },
+        { name: 'task_tracker', input: plan },
+        { name: 'task_tracker', input: { command: 'view' } },
+        bash('ls'),
+      ],
+    },
+    { calls: [finish()] },
+  ]);
+  const written: number[] = [];
+  const journal = new FakeJournal(stage.log, { afterWrite: ({ events }) => written.push(events.length) });
+  assert.deepEqual(await stage.run({ journal }), { kind: 'finished' });
+  const story = stage.story();
+  const first = story.indexOf('agent think');
+  assert.deepEqual(story.slice(first, first + 8), [
+    'agent think',
+    'agent task_tracking',
+    'agent task_tracking',
+    'agent run',
+    '→ think',
+    '→ task_tracking',
+    '→ task_tracking',
+    '→ run',
+  ]);
+  assert.deepEqual(
+    written.filter((events) => events > first && events <= first + 8),
+    [first + 7, first + 8],
+  );
+  const viewed = stage.log.get(first + 6);
+  assert.ok(isObservation(viewed, 'task_tracking') && viewed.content.includes('Look'));
 });

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import { errorObservation, observation, stateChanged } from '../events/build.ts';
 import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
+import { begun } from './begin-step.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { type Failure, sandboxFailed } from './failure.ts';
 import { Guard } from './guard.ts';
@@ -117,7 +118,8 @@ export class Run {
   async #record(step: Recorded): Promise<AgentOutcome | null> {
     this.#guard ??= await Guard.open(this.#context);
     const { workspaceRoot: root = '/workspace' } = this.#context;
-    const { events, ...record } = this.#guard.check(step, { root, cwd: this.#log.cwd });
+    const checked = this.#guard.check(step, { root, cwd: this.#log.cwd });
+    const { events, ...record } = begun(checked, this.#log.tasks.tasks);
     const written = await this.#log.recordStep(events, { iterations: this.#iterations, ...record });
     const { open, started, awaiting } = record;
     if (awaiting !== undefined) {

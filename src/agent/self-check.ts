@@ -53,7 +53,7 @@ export class SelfCheckMind implements Mind {
       : finished(this.#report(events, runs));
     return {
       ok: true,
-      step: { events: [next], open: [0], ...(check ? { started: 0 } : {}) },
+      step: { events: [next], open: [0] },
     };
   }
 

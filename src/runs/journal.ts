@@ -78,9 +78,10 @@ export class RunJournal implements Journal {
         if (!event) throw new RangeError(`step has no event ${index}`);
         await conversations.setAction(conversation, event.id, stateOf(index, step));
       }
+      const answers = await this.#append(log, answersOf(step, appended));
       await conversations.change(conversation, { iterations: step.iterations }, generation);
       if (step.settled?.length) await this.#setAside(stores, step.settled, {});
-      return appended;
+      return [...appended, ...answers];
     });
   }
 
@@ -165,6 +166,14 @@ export class RunJournal implements Journal {
   #write<T>(work: (stores: JournalStores) => Promise<T>): Promise<T> {
     return this.#options.transact(work);
   }
+}
+
+function answersOf({ answers = [] }: StepRecord, appended: readonly Event[]): NewEvent[] {
+  return answers.map(({ to, event }) => {
+    const cause = appended[to]?.id;
+    if (cause === undefined) throw new RangeError(`step has no event ${to}`);
+    return { ...event, cause };
+  });
 }
 
 function stateOf(index: number, { started, awaiting }: StepRecord): OpenActionState {

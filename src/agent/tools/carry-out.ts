@@ -30,6 +30,6 @@ export async function carryOut(action: ActionEvent, bench: Bench): Promise<Resul
     return await (asked ? askProvider(action, asked, bench) : callMcpTool(action, bench));
   }
   if (isAction(action, 'think')) return noteThought();
-  if (isAction(action, 'task_tracking')) return trackTasks(action, bench.tasks);
+  if (isAction(action, 'task_tracking')) return trackTasks(action, bench.tasks.tasks);
   return wrong(`Nothing here carries out the action ${action.action}.`);
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
 import { observation } from '../../events/build.ts';
-import type { ActionEvent, TaskItem } from '../../events/event.ts';
+import type { ActionArgs, TaskItem } from '../../events/event.ts';
 import type { Result } from './bench.ts';
-import type { TaskMemory } from './task-memory.ts';
 import { defineTool } from './tool.ts';
 
 const task = z.object({
@@ -38,9 +37,12 @@ export const taskTracker = defineTool({
   },
 });
 
-export function trackTasks(action: ActionEvent<'task_tracking'>, memory: TaskMemory): Result {
-  const { command } = action.args;
-  const tasks = command === 'plan' ? action.args.task_list : [...memory.tasks];
+/** @param known the list as it was before */
+export function trackTasks(
+  { args: { command, task_list } }: { args: ActionArgs['task_tracking'] },
+  known: readonly TaskItem[],
+): Result {
+  const tasks = command === 'plan' ? task_list : [...known];
   const said =
     command === 'plan' ? `The list has ${tasks.length} task${s(tasks.length)} now.` : listed(tasks);
   return observation('agent', 'task_tracking', said, { command, task_list: tasks });

@@ -86,9 +86,12 @@ export class FakeJournal implements Journal {
         const state = index === step.awaiting ? 'awaiting' : index === step.started ? 'started' : 'recorded';
         this.#log.open.set(event.id, state);
       }
+      const answers = this.#store(
+        (step.answers ?? []).map(({ to, event }) => ({ ...event, cause: causeOf(stored[to]) })),
+      );
       this.#log.iterations = step.iterations;
       for (const call of step.settled ?? []) this.#log.reserved.delete(call);
-      return stored;
+      return [...stored, ...answers];
     });
   }
 
@@ -138,4 +141,9 @@ export class FakeJournal implements Journal {
     if (crash && n === crash.at) throw new Crash(`after write ${n}`);
     return result;
   }
+}
+
+function causeOf(action: Event | undefined): number {
+  if (!action) throw new RangeError('no such event in the step');
+  return action.id;
 }
