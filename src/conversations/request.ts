@@ -8,7 +8,8 @@ export type ConversationRequest = Omit<ConversationBody, 'conversation_id'>;
 /** What a request is stored and compared as: JSON with sorted members, secrets in clear. It is sealed before it is stored. */
 export function canonicalRequest(body: ConversationBody): Secret {
   const { conversation_id: _, ...request } = body;
-  return new Secret(JSON.stringify(canonical(request) ?? {}));
+  const given = Object.entries(request).filter(([, value]) => value !== '');
+  return new Secret(JSON.stringify(canonical(Object.fromEntries(given))));
 }
 
 /** The request as it was validated when it came. */
@@ -16,10 +17,13 @@ export function storedRequest(text: Secret): ConversationRequest {
   return conversationBody.parse(JSON.parse(text.unwrap()));
 }
 
-/** null, "" and [] all mean "not given". */
+/**
+ * null and [] mean "not given", as an empty secret does. Other empty texts mean it only where they are members of the
+ * request itself: further in, one may be a title, or an argument.
+ */
 function canonical(value: unknown): unknown {
   if (value instanceof Secret) return value.unwrap() === '' ? undefined : value.unwrap();
-  if (value === null || value === undefined || value === '') return undefined;
+  if (value === null || value === undefined) return undefined;
   if (Array.isArray(value)) {
     return value.length === 0 ? undefined : value.map((entry) => canonical(entry) ?? null);
   }

@@ -126,6 +126,21 @@ describe('a creation request', () => {
     assert.equal(storedRequest(text).mcp_config?.shttp_servers?.[0]?.api_key?.unwrap(), 'mcp-key-1');
   });
 
+  it('comes back with the empty texts in it that say something', () => {
+    const suggested_task = {
+      git_provider: 'github',
+      task_type: 'OPEN_PR',
+      repo: 'acme/app',
+      issue_number: 1,
+      title: '',
+    } as const;
+    const program = { name: 'a', command: 'a', args: ['', '--b'] };
+    const stored = storedRequest(
+      canonicalRequest({ suggested_task, mcp_config: { stdio_servers: [program] } }),
+    );
+    assert.deepEqual(stored, { suggested_task, mcp_config: { stdio_servers: [program] } });
+  });
+
   it('works where its task says, unless it names a repository itself', () => {
     const task = {
       git_provider: 'gitlab',
