@@ -298,10 +298,15 @@ describe('a gateway', () => {
   it('looks a name up once and connects to the address that it checked', async () => {
     const host = await startHost();
     let lookups = 0;
-    const rebinding: Resolve = async () => [(lookups += 1) === 1 ? '203.0.113.1' : '127.0.0.1'];
+    const looked = Promise.withResolvers<void>();
+    const rebinding: Resolve = async () => {
+      looked.resolve();
+      return [(lookups += 1) === 1 ? '203.0.113.1' : '127.0.0.1'];
+    };
     const { path } = await gatewayTo([], rebinding);
     const gone = connect(path);
     gone.write(`CONNECT rebind.test:443 HTTP/1.1\r\n\r\n`);
+    await looked.promise;
     assert.match(await connectTo(path, `rebind.test:${host.port}`), /^HTTP\/1\.1 403 .*127\.0\.0\.1/s);
     gone.destroy();
     assert.equal(lookups, 2);

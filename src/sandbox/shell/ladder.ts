@@ -8,10 +8,11 @@ interface Steps {
   giveUp: number;
 }
 
-// At its time-out a command may take a moment to clean up; someone who stops a run waits at most a second.
+// At its time-out a command may take a moment to clean up; someone who stops a run waits a third of a second. What is
+// left then is on its way out: to give it up is to lose the sandbox, and a busy machine takes a moment to end it.
 const STEPS: Record<StopCause, Steps> = {
   timed_out: { term: 700, kill: 1500, giveUp: 3000 },
-  interrupted: { term: 150, kill: 350, giveUp: 750 },
+  interrupted: { term: 150, kill: 350, giveUp: 1500 },
 };
 
 /** When one command must end, and how hard it is told so: INT, TERM, KILL; then it counts as unstoppable. */

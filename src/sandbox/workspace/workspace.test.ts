@@ -241,16 +241,30 @@ test('a folder that is swapped for a link all the time never leads out', async (
   writeFileSync(join(root, 'a/file'), 'inside');
   writeFileSync(join(outer, 'out/file'), 'secret');
   symlinkSync('../out', join(root, 'b'));
-  const swap = `const { renameSync } = require('node:fs'); process.stdout.write('up');
-    for (;;) { renameSync('a', 'c'); renameSync('b', 'a'); renameSync('a', 'b'); renameSync('c', 'a'); }`;
+  // A write that comes when there is no `a` makes one, which is in the way then.
+  const swap = `const { renameSync, rmSync } = require('node:fs'); process.stdout.write('up');
+    function move(from, to) {
+      for (;;) {
+        try { return renameSync(from, to); } catch {}
+        try { rmSync(to, { recursive: true }); } catch {}
+      }
+    }
+    for (;;) { move('a', 'c'); move('b', 'a'); move('a', 'b'); move('c', 'a'); }`;
   const swapper = spawn(process.execPath, ['-e', swap], { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
-  t.after(() => swapper.kill('SIGKILL'));
-  await once(swapper.stdout, 'data');
+  const ended = once(swapper, 'exit');
   const seen = new Set<string>();
-  for (let round = 0; round < 400; round += 1) {
-    seen.add(await read('/workspace/a/file'));
-    await write('/workspace/a/new', 'x');
-    await write(`/workspace/a/f${round}/new`, 'x');
+  try {
+    await once(swapper.stdout, 'data');
+    for (let round = 0; round < 400; round += 1) {
+      seen.add(await read('/workspace/a/file'));
+      await write('/workspace/a/new', 'x');
+      await write(`/workspace/a/f${round}/new`, 'x');
+    }
+    assert.equal(swapper.exitCode, null);
+  } finally {
+    // Before the folders are removed, which would find others than they listed.
+    swapper.kill('SIGKILL');
+    await ended;
   }
   assert.ok(!seen.has('secret'), [...seen].join());
   assert.deepEqual(readdirSync(join(outer, 'out')), ['file']);
