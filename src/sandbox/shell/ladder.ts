@@ -2,28 +2,33 @@ export type StopCause = 'timed_out' | 'interrupted';
 export type SignalName = 'INT' | 'TERM' | 'KILL';
 
 interface Steps {
-  /** Milliseconds after the first signal, which is INT. */
+  /** Milliseconds from INT, the first signal, to TERM. */
   term: number;
+  /** From TERM to KILL. */
   kill: number;
+  /** From KILL until it counts as unstoppable. */
   giveUp: number;
 }
 
 // At its time-out a command may take a moment to clean up; someone who stops a run waits a third of a second. What is
 // left then is on its way out: to give it up is to lose the sandbox, and a busy machine takes a moment to end it.
 const STEPS: Record<StopCause, Steps> = {
-  timed_out: { term: 700, kill: 1500, giveUp: 3000 },
-  interrupted: { term: 150, kill: 350, giveUp: 1500 },
+  timed_out: { term: 700, kill: 800, giveUp: 1500 },
+  interrupted: { term: 150, kill: 200, giveUp: 1150 },
 };
 
-/** When one command must end, and how hard it is told so: INT, TERM, KILL; then it counts as unstoppable. */
+/**
+ * When one command must end, and how hard it is told so: INT, TERM, KILL; then it counts as unstoppable. The time for
+ * each begins when the one before was sent: were our own event loop held up, they would otherwise all come at once.
+ */
 export class Ladder {
   readonly #signal: AbortSignal;
   readonly #send: (name: SignalName) => void;
-  readonly #timers = new Set<NodeJS.Timeout>();
   readonly #interrupt = (): void => this.#climb('interrupted');
   readonly #begun = Promise.withResolvers<'stopped'>();
   readonly #exhausted = Promise.withResolvers<'unstoppable'>();
   #cause: StopCause | null = null;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(signal: AbortSignal, send: (name: SignalName) => void) {
     this.#signal = signal;
@@ -53,25 +58,27 @@ export class Ladder {
   }
 
   cancel(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    clearTimeout(this.#timer);
     this.#signal.removeEventListener('abort', this.#interrupt);
   }
 
   #climb(cause: StopCause): void {
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
     this.#cause = cause;
     this.#begun.resolve('stopped');
     const { term, kill, giveUp } = STEPS[cause];
     this.#send('INT');
-    this.#after(term, () => this.#send('TERM'));
-    this.#after(kill, () => this.#send('KILL'));
-    this.#after(giveUp, () => this.#exhausted.resolve('unstoppable'));
+    this.#after(term, () => {
+      this.#send('TERM');
+      this.#after(kill, () => {
+        this.#send('KILL');
+        this.#after(giveUp, () => this.#exhausted.resolve('unstoppable'));
+      });
+    });
   }
 
   #after(ms: number, act: () => void): void {
+    clearTimeout(this.#timer);
     // A longer delay would overflow and fire at once.
-    this.#timers.add(setTimeout(act, Math.min(ms, 2 ** 31 - 1)));
+    this.#timer = setTimeout(act, Math.min(ms, 2 ** 31 - 1));
   }
 }

@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { lastWords } from './last-words.ts';
 import type { ExchangeDirectory } from './run-directory.ts';
 import { Runner } from './runner.ts';
 
 // Each holds a descriptor of ours. Whoever leaves more in the background loses the oldest to SIGPIPE.
 const MOST_LEFT_OPEN = 128;
-const LAST_WORDS_MS = 200;
 const LONGEST_PREPARATION_MS = 10_000;
 const MOST_TRIES = 3;
 const NO_PROCESS = 'no new process could be started in it';
@@ -72,10 +71,7 @@ export class Runners {
   async close(): Promise<void> {
     this.#closed = true;
     const speaking = [...this.#all.values()].filter((runner) => runner.speaks);
-    await Promise.race([
-      Promise.all(speaking.map((runner) => runner.drained)),
-      delay(LAST_WORDS_MS, undefined, { ref: false }),
-    ]);
+    await lastWords(speaking.map((runner) => runner.drained));
     await Promise.all([...this.#all.values()].map((runner) => runner.abandon()));
   }
 

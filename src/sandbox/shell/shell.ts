@@ -7,6 +7,7 @@ import { Channel } from './channel.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Ladder } from './ladder.ts';
 import type { SignalName } from './ladder.ts';
+import { lastWords } from './last-words.ts';
 import { commandOf, RunningProgram } from './program.ts';
 import { ExchangeDirectory } from './run-directory.ts';
 import type { Owner } from './run-directory.ts';
@@ -46,7 +47,6 @@ export interface ShellOptions {
 
 const START_MS = 15_000;
 const END_MS = 2000;
-const LAST_WORDS_MS = 200;
 
 /**
  * A shell that persists, though each command has a bash of its own: directory, variables, functions, aliases, shell
@@ -190,8 +190,7 @@ export class Shell {
     if (end === null) await this.#lookWhetherLost();
     if (end === 'lost' || this.#lostReason !== null)
       return { exitCode: null, lost: (await this.lost).reason };
-    // Its last words may still be on their way; what it left in the background may never be silent.
-    await Promise.race([runner.errorsRead, delay(LAST_WORDS_MS, undefined, { ref: false })]);
+    await lastWords([runner.errorsRead]);
     return { exitCode: end?.exitCode ?? null, lost: null };
   }
 
