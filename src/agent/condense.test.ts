@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 
 import { FakeJournal, FakeLog } from '../../test/support/agent/fake-journal.ts';
 import { Stage } from '../../test/support/agent/stage.ts';
@@ -15,6 +14,7 @@ import { RunLog } from './run-log.ts';
 import { Spending } from './spending.ts';
 import { TOOLBOX } from './tools/toolbox.ts';
 import { messagesShown, tokensShown } from './view.ts';
+import { fc } from '../../test/support/samples.ts';
 
 type Happening =
   | { kind: 'step'; calls: ('run' | 'wrong' | 'plan')[]; size: number }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 
 import { userMessage } from '../events/build.ts';
 import type { Event } from '../events/event.ts';
@@ -8,6 +7,7 @@ import type { Unit } from './history.ts';
 import { cutText, tokensOfText } from './tokens.ts';
 import type { UserMessageEvent } from './told.ts';
 import { cutUnit, historyLimit, tokensOf } from './window.ts';
+import { fc } from '../../test/support/samples.ts';
 
 const span = { first: 0, last: 0 };
 const said = (text: string): Unit => ({ ...span, kind: 'said', text });

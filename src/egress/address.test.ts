@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { describe, it } from 'node:test';
-import * as fc from 'fast-check';
 import { addressBytes, addressKind, ownAddresses } from './address.ts';
+import { fc } from '../../test/support/samples.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 const reachOf = (address: string) => addressKind(address, NONE).reach;

@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { test, type TestContext } from 'node:test';
-import * as fc from 'fast-check';
 import { io, type Socket } from 'socket.io-client';
 import { MemoryConversation } from '../../test/support/memory-conversation.ts';
 import { action, agentMessage, observation, stateChanged, userMessage } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { endOfLog } from './socket-feed.ts';
 import { LiveSockets, type SocketTimes, type Visitor } from './socketio.ts';
+import { fc } from '../../test/support/samples.ts';
 
 /** A client that is cut while it shakes hands keeps a timer as long as both together. */
 const TIMES: Partial<SocketTimes> = { check: 60_000, stalled: 60_000, ping: 1_000, pong: 5_000 };

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import * as fc from 'fast-check';
 import { NO_SANDBOX, startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import { action, agentMessage, errorObservation, stateChanged } from '../events/build.ts';
@@ -13,6 +12,7 @@ import { type Event, isAction, isObservation, type NewEvent } from '../events/ev
 import { EMPTY_PROJECTION, project } from '../events/projection.ts';
 import type { Sandbox, SandboxProvider } from '../sandbox/sandbox.ts';
 import { openWorkspaceFiles } from '../sandbox/workspace/workspace.ts';
+import { fc } from '../../test/support/samples.ts';
 
 const OPERATIONS = ['create', 'message', 'stop', 'start', 'pause', 'resume', 'remove'] as const;
 const IDS = ['a', 'b'] as const;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 import { CappedOutput } from './output.ts';
+import { fc } from '../../test/support/samples.ts';
 
 const collect = (cap: number, chunks: readonly Uint8Array[]): CappedOutput => {
   const output = new CappedOutput(cap);

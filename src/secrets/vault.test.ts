@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 import { Secret } from './secret.ts';
 import { type Binding, type Sealed, Vault, VaultError } from './vault.ts';
+import { fc } from '../../test/support/samples.ts';
 
 const vault = new Vault(randomBytes(32));
 const BINDING: Binding = ['settings', 'user', 'llm_api_key', 'https://models.example'];

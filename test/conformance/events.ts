@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import * as fc from 'fast-check';
 import {
   action,
   condensation,
@@ -12,6 +11,7 @@ import { AGENT_STATES, type Event, type LlmMetrics, type NewEvent } from '../../
 import type { StoredEvent } from '../../src/events/log.ts';
 import { EMPTY_PROJECTION, project } from '../../src/events/projection.ts';
 import { addConversation, addUser, type Facts, rejectsAs, type StoresUnderTest } from './stores.ts';
+import { fc } from '../support/samples.ts';
 
 const ALL = { from: 0, limit: 10_000, maxBytes: Number.MAX_SAFE_INTEGER };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import * as fc from 'fast-check';
 import type { Sealed } from '../../src/secrets/vault.ts';
 import { addUser, type Facts } from './stores.ts';
+import { fc } from '../support/samples.ts';
 
 const bound = (value: string, destination = 'https://models.example') => ({
   sealed: `v1.key.${value}` as Sealed,

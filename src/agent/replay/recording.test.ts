@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 
 import { readRecording, type ReplayStep } from './recording.ts';
+import { fc } from '../../../test/support/samples.ts';
 
 const user = (content: string, more: object = {}) => ({
   source: 'user',

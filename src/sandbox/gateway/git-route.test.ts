@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import * as fc from 'fast-check';
 import type { GitFront } from './git-front.ts';
 import { gitRoute, type GitRoute } from './git-route.ts';
 import { absoluteTarget } from './target.ts';
+import { fc } from '../../../test/support/samples.ts';
 
 const front: GitFront = { base: 'https://git.example/forge', repository: 'acme/app', credential: null };
 const HOST = 'http://git.example';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 import { MarkScanner } from './mark.ts';
 import type { Mark } from './mark.ts';
+import { fc } from '../../../test/support/samples.ts';
 
 const NONCE = '0123456789abcdef';
 
