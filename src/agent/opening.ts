@@ -6,6 +6,8 @@ import { readRecording } from './replay/recording.ts';
 import { microagentPrompt, providerCalled, suggestedTaskPrompt } from './prompts/suggested-task.ts';
 
 const MAX_TITLE = 50;
+/** Characters in which the line that says something is looked for. */
+const LOOKED_AT = 50_000;
 
 /**
  * What a new conversation is called, and what its user says first: the message of the request, or the prompt of its
@@ -79,6 +81,7 @@ function defaultTitle(id: string): string {
 /** The first line that says something, at most 50 characters; null when there is none. */
 export function titleOf(text: string): string | null {
   const line = text
+    .slice(0, LOOKED_AT)
     .split('\n', 50)
     .map((part) => part.replaceAll(/\s+/g, ' ').trim())
     .find((part) => /[\p{L}\p{N}]/u.test(part));

@@ -22,7 +22,6 @@ import { Sweep } from '../runs/sweep.ts';
 import { sandboxNotice } from '../sandbox/notice.ts';
 import { whileOpening } from '../sandbox/opening.ts';
 import { KEY_FILE, OLD_KEY_FILE, openToOthers, openVault } from '../secrets/key-file.ts';
-import { redactorOf } from '../settings/redactor-of.ts';
 import { SettingsService } from '../settings/service.ts';
 import { lockDataDirectory, openStorage } from '../storage/storage.ts';
 import { driving } from './driving.ts';
@@ -96,8 +95,7 @@ export async function build(
     consents: async (userId) => (await settings.snapshot(userId)).consentsToAnalytics,
     failed: (error) => log.debug({ err: error }, 'analytics were not sent'),
   });
-  const redactorFor = async (userId: string) => redactorOf(await settings.snapshot(userId));
-  const note = notePushes({ read, transact, redactor: redactorFor });
+  const note = notePushes({ read, transact, redactor: (userId) => settings.redactor(userId) });
   // It tries what this host can do, by programs of its own, while the rest is put together.
   const opening = openSandboxes(config, outgoing.policy, log, {
     pushRules: {
@@ -145,7 +143,7 @@ export async function build(
     opening: openingOf,
     userAction: async (name, args) => (await import('../agent/user-action.ts')).userAction(name, args),
     admitWork: () => freeSpace.admit(),
-    redactor: async (userId, own) => redactorOf(await settings.snapshot(userId), own),
+    redactor: (userId, own) => settings.redactor(userId, own),
   });
 
   metrics.watch({

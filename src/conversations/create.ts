@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ConversationBody, ConversationStatus } from '../contract/conversations.ts';
 import { stateChanged } from '../events/build.ts';
-import type { ConversationPorts } from './ports.ts';
+import type { ConversationPorts, ConversationStores } from './ports.ts';
 import { secretsOf } from '../mcp/server.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
+import type { Secret } from '../secrets/secret.ts';
 import { ownServers } from './own-servers.ts';
-import { canonicalRequest, requestBinding, workplace } from './request.ts';
-import { admitToLine, say, wake } from './waking.ts';
+import { canonicalRequest, requestBinding, requestOf, storedRequest, workplace } from './request.ts';
+import type { Conversation } from './store.ts';
+import { admitToLine, say, type Touched, wake, type Words, wordsOf } from './waking.ts';
 
 /** Milliseconds an `Idempotency-Key` is kept. */
 const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
@@ -26,55 +29,104 @@ export async function createOrJoin(
   body: ConversationBody,
   idempotencyKey?: string,
 ): Promise<ConversationReply> {
-  const { vault, transact, opening } = ports;
   await ports.admitWork();
-  const redact = await ports.redactor(userId, secretsOf(ownServers(body)));
-  const request = canonicalRequest(body);
-  const now = new Date();
-  const created = await transact(async ({ conversations, events }) => {
-    const repeated =
-      idempotencyKey === undefined || body.conversation_id
-        ? undefined
-        : await conversations.idempotent(
-            userId,
-            idempotencyKey,
-            new Date(now.getTime() - IDEMPOTENCY_MS).toISOString(),
-          );
-    const named = body.conversation_id || repeated;
-    const id = named || randomUUID().replaceAll('-', '');
-    const known = named ? await conversations.find(userId, named) : undefined;
-    if (known) {
-      const stored = vault.open(await conversations.request(known.key), requestBinding(userId, id));
-      const repetition = stored.unwrap() === request.unwrap();
-      // A recording is replayed by a conversation of its own, or not at all.
-      const message = repetition || body.replay_json ? null : opening(id, body).message;
-      if (message) return await say(ports, { conversations, events }, known, message, redact);
-      return await wake({ conversations, events }, known);
-    }
-    await admitToLine(conversations, { userId, wanted: false, driver: null });
-    const { title, message } = opening(id, body);
-    const { repository, provider, branch, trigger } = workplace(body);
-    // The message follows once the agent is there and has introduced itself: it stands in the request until then.
-    const key = await conversations.insert(
-      {
-        id,
-        userId,
-        title: redact(title),
-        trigger,
-        selectedRepository: repository,
-        selectedBranch: branch,
-        gitProvider: provider,
-        createdAt: now.toISOString(),
-        unfinished: message !== null || Boolean(body.replay_json),
-        request: vault.seal(request, requestBinding(userId, id)),
-      },
-      [stateChanged('loading')],
-    );
-    if (idempotencyKey !== undefined && !body.conversation_id) {
-      await conversations.saveIdempotent(userId, idempotencyKey, id, now.toISOString());
-    }
-    return { key, id, status: 'STARTING' as ConversationStatus, wanted: true };
-  });
-  if (created.wanted) ports.drivers.offer({ key: created.key, userId });
-  return { conversation_id: created.id, conversation_status: created.status };
+  const asked: Asked = {
+    userId,
+    body,
+    request: canonicalRequest(body),
+    idempotencyKey: body.conversation_id ? undefined : idempotencyKey,
+    own: secretsOf(ownServers(body)),
+    now: new Date(),
+  };
+  const redactor = await ports.redactor(userId, asked.own);
+  for (;;) {
+    const named = await idOf(ports.read, asked);
+    const known = named === undefined ? undefined : await ports.read.conversations.find(userId, named);
+    // A long message takes a while, and a transaction has none.
+    const words = known ? await wordsToJoin(ports, known, asked) : null;
+    const touched = await ports.transact(async (stores) => {
+      const { conversations } = stores;
+      const now = await idOf(stores, asked);
+      const row = now === undefined ? undefined : await conversations.find(userId, now);
+      // Somebody has made or removed it meanwhile: looked at anew.
+      if (row?.key !== known?.key) return null;
+      const id = now ?? randomUUID().replaceAll('-', '');
+      if (!row) return await create(ports, stores, asked, id, redactor);
+      return words ? await say(stores, row, words) : await wake(stores, row);
+    });
+    if (!touched) continue;
+    if (touched.wanted) ports.drivers.offer({ key: touched.key, userId });
+    return { conversation_id: touched.id, conversation_status: touched.status };
+  }
+}
+
+/** One creation request. */
+interface Asked {
+  userId: string;
+  body: ConversationBody;
+  /** The canonical form of `body`. */
+  request: Secret;
+  /** Undefined when the body names an id, which goes before. */
+  idempotencyKey: string | undefined;
+  /** Secrets that it brings along. */
+  own: readonly Secret[];
+  now: Date;
+}
+
+/** The id that the request names, or that its `Idempotency-Key` has got; undefined for a new one. */
+async function idOf(
+  { conversations }: Pick<ConversationStores, 'conversations'>,
+  { userId, body, idempotencyKey, now }: Asked,
+): Promise<string | undefined> {
+  if (body.conversation_id) return body.conversation_id;
+  if (idempotencyKey === undefined) return undefined;
+  const after = new Date(now.getTime() - IDEMPOTENCY_MS).toISOString();
+  return await conversations.idempotent(userId, idempotencyKey, after);
+}
+
+/** What a request says in a conversation that is there; null when it is the one that made it, or says nothing. */
+async function wordsToJoin(
+  ports: ConversationPorts,
+  row: Conversation,
+  { body, request, own }: Asked,
+): Promise<Words | null> {
+  // A recording is replayed by a conversation of its own, or not at all.
+  const message = body.replay_json ? null : ports.opening(row.id, body).message;
+  if (!message) return null;
+  const made = await requestOf(ports, row);
+  if (made === null || made.unwrap() === request.unwrap()) return null;
+  const theirs = secretsOf(ownServers(storedRequest(made)));
+  return await wordsOf(ports, row, message, await ports.redactor(row.userId, [...own, ...theirs]));
+}
+
+async function create(
+  { vault, opening }: ConversationPorts,
+  { conversations }: ConversationStores,
+  { userId, body, request, idempotencyKey, now }: Asked,
+  id: string,
+  { redact }: TextRedactor,
+): Promise<Touched> {
+  await admitToLine(conversations, { userId, wanted: false, driver: null });
+  const { title, message } = opening(id, body);
+  const { repository, provider, branch, trigger } = workplace(body);
+  // The message follows once the agent is there and has introduced itself: it stands in the request until then.
+  const key = await conversations.insert(
+    {
+      id,
+      userId,
+      title: redact(title),
+      trigger,
+      selectedRepository: repository,
+      selectedBranch: branch,
+      gitProvider: provider,
+      createdAt: now.toISOString(),
+      unfinished: message !== null || Boolean(body.replay_json),
+      request: vault.seal(request, requestBinding(userId, id)),
+    },
+    [stateChanged('loading')],
+  );
+  if (idempotencyKey !== undefined) {
+    await conversations.saveIdempotent(userId, idempotencyKey, id, now.toISOString());
+  }
+  return { key, id, status: 'STARTING', wanted: true };
 }

@@ -1,9 +1,8 @@
-import { ConversationGone } from '../events/log.ts';
 import { secretsOf } from '../mcp/server.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { ownServers } from './own-servers.ts';
 import type { ConversationPorts } from './ports.ts';
-import { requestBinding, storedRequest } from './request.ts';
+import { requestOf, storedRequest } from './request.ts';
 import type { Conversation } from './store.ts';
 
 /** Of so many conversations what was read is remembered: it never changes. */
@@ -18,24 +17,18 @@ export class OwnSecrets {
     this.#ports = ports;
   }
 
-  async of({ key, id, userId }: Conversation): Promise<readonly Secret[]> {
-    const known = this.#known.get(key);
+  async of(row: Conversation): Promise<readonly Secret[]> {
+    const known = this.#known.get(row.key);
     if (known) return known;
-    const { read, vault } = this.#ports;
-    try {
-      const sealed = await read.conversations.request(key);
-      const text = vault.open(sealed, requestBinding(userId, id));
-      // Most have none, and a request may be megabytes.
-      const has = text.unwrap().includes('"mcp_config"');
-      const secrets = has ? secretsOf(ownServers(storedRequest(text))) : [];
-      const [oldest] = this.#known.keys();
-      if (this.#known.size >= REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
-      this.#known.set(key, secrets);
-      return secrets;
-    } catch (error) {
-      // Whoever asks is about to find that out.
-      if (error instanceof ConversationGone) return [];
-      throw error;
-    }
+    const request = await requestOf(this.#ports, row);
+    // Gone: whoever asks is about to find that out.
+    if (request === null) return [];
+    // Most have none, and a request may be megabytes.
+    const has = request.unwrap().includes('"mcp_config"');
+    const secrets = has ? secretsOf(ownServers(storedRequest(request))) : [];
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(row.key, secrets);
+    return secrets;
   }
 }

@@ -2,6 +2,7 @@ import type { ConversationBody } from '../contract/conversations.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { EventLog } from '../events/log.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Transact } from '../transact.ts';
@@ -60,6 +61,6 @@ export interface ConversationPorts {
   userAction: UserAction;
   /** Before new work is begun. @throws ServiceError disk_almost_full */
   admitWork(): Promise<void>;
-  /** Gives a function that hides the user's secrets in what is stored, and those that a conversation brought along. */
-  redactor(userId: string, own: readonly Secret[]): Promise<(text: string) => string>;
+  /** Hides the user's secrets in what is stored, and those that a conversation brought along. */
+  redactor(userId: string, own: readonly Secret[]): Promise<TextRedactor>;
 }

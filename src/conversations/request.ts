@@ -1,6 +1,9 @@
 import { type ConversationBody, conversationBody } from '../contract/conversations.ts';
 import type { ProviderName } from '../contract/providers.ts';
+import { ConversationGone } from '../events/log.ts';
 import { Secret } from '../secrets/secret.ts';
+import type { ConversationPorts } from './ports.ts';
+import type { Conversation } from './store.ts';
 
 /** A creation request with what is not given left out, so that two spellings of the same request are equal. */
 export type ConversationRequest = Omit<ConversationBody, 'conversation_id'>;
@@ -54,4 +57,17 @@ export function workplace(request: ConversationRequest): {
 /** What a stored request is bound to. */
 export function requestBinding(userId: string, id: string): readonly [string, string, string, string] {
   return ['conversations', userId, 'request', id];
+}
+
+/** The request that a conversation was made by; null when it is gone, which whoever asks is about to find out. */
+export async function requestOf(
+  { read, vault }: Pick<ConversationPorts, 'read' | 'vault'>,
+  { key, id, userId }: Conversation,
+): Promise<Secret | null> {
+  try {
+    return vault.open(await read.conversations.request(key), requestBinding(userId, id));
+  } catch (error) {
+    if (error instanceof ConversationGone) return null;
+    throw error;
+  }
 }

@@ -5,7 +5,8 @@ import { ServiceError } from '../errors.ts';
 import { action, userMessage } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
-import { redactEvent } from '../events/redact.ts';
+import { redactInTurns } from '../events/redact.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
 import { runForUser } from './commanding.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
 import { decide } from './deciding.ts';
@@ -15,7 +16,7 @@ import { Removals } from './removing.ts';
 import { halt, stop, stopIdle } from './stopping.ts';
 import type { Conversation } from './store.ts';
 import { viewOf } from './view.ts';
-import { admitToLine, rouse, say, wake } from './waking.ts';
+import { admitToLine, rouse, say, wake, wordsOf } from './waking.ts';
 
 /** Create, join, start, stop, talk to, rename, delete: everything a user does to a conversation. */
 export class ConversationService {
@@ -60,7 +61,7 @@ export class ConversationService {
   async rename(principal: Principal, id: string, title: string): Promise<void> {
     const row = await this.#find(principal, id);
     const { key } = row;
-    const redact = await this.#redactor(row);
+    const { redact } = await this.#redactor(row);
     const shown = redact(title);
     await this.#ports.transact(({ conversations }) => conversations.change(key, { title: shown }));
     this.#ports.watchers.notify(key, {
@@ -113,12 +114,12 @@ export class ConversationService {
     const { key, driver } = conversation;
     // What runs is told; what would have to be begun for it is not.
     if (driver === null) await this.#ports.admitWork();
-    const redact = await this.#redactor(conversation);
     const event = userMessage(message.content, message.imageUrls, message.fileUrls);
+    const words = await wordsOf(this.#ports, conversation, event, await this.#redactor(conversation));
     await this.#ports.transact(async ({ conversations, events }) => {
       const row = await conversations.get(key);
       if (!row) throw conversationNotFound(id);
-      await say(this.#ports, { conversations, events }, row, event, redact);
+      await say({ conversations, events }, row, words);
     });
     this.#ports.drivers.offer({ key, userId: principal.userId });
   }
@@ -130,8 +131,7 @@ export class ConversationService {
   async changeAgentState(principal: Principal, id: string, state: AskedState, thought = ''): Promise<void> {
     const conversation = await this.#find(principal, id);
     const { key } = conversation;
-    const redact = thought === '' ? null : await this.#redactor(conversation);
-    const reason = redact ? redact(thought) : '';
+    const reason = thought === '' ? '' : (await this.#redactor(conversation)).redact(thought);
     const asked = action('user', 'change_agent_state', `Agent state asked to be ${state}`, {
       agent_state: state,
       thought: reason,
@@ -153,7 +153,7 @@ export class ConversationService {
   async run(principal: Principal, id: string, action: NewEvent): Promise<void> {
     const conversation = await this.#find(principal, id);
     await this.#ports.admitWork();
-    const event = redactEvent(action, await this.#redactor(conversation));
+    const event = await redactInTurns(action, await this.#redactor(conversation));
     await runForUser(this.#ports, conversation.key, event);
   }
 
@@ -199,7 +199,7 @@ export class ConversationService {
     for (const key of await this.#ports.read.conversations.ofDisabledUsers()) await stop(this.#ports, key);
   }
 
-  async #redactor(row: Conversation): Promise<(text: string) => string> {
+  async #redactor(row: Conversation): Promise<TextRedactor> {
     return await this.#ports.redactor(row.userId, await this.#ownSecrets.of(row));
   }
 

@@ -2,9 +2,10 @@ import type { ConversationStatus } from '../contract/conversations.ts';
 import { ServiceError } from '../errors.ts';
 import { stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
-import { redactEvent } from '../events/redact.ts';
+import { redactInTurns } from '../events/redact.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
 import type { ConversationPorts, ConversationStores } from './ports.ts';
-import { requestBinding, storedRequest } from './request.ts';
+import { requestOf, storedRequest } from './request.ts';
 import type { Conversation, ConversationChange, ConversationStore } from './store.ts';
 
 /** How many conversations of one user may wait for their turn. */
@@ -18,30 +19,36 @@ export interface Touched {
   wanted: boolean;
 }
 
-/**
- * Appends what the user says, which has to be taken up: a stopped conversation is started. What the conversation was
- * created to begin with comes before it, if it still waits for the agent. @throws ServiceError queue_full
- */
-export async function say(
-  { vault, opening }: Pick<ConversationPorts, 'vault' | 'opening'>,
-  { conversations, events }: ConversationStores,
+/** What a user says, ready to be stored. */
+export interface Words {
+  /** What the conversation was created to begin with, when it still waited for the agent; it comes before. */
+  first: NewEvent | null;
+  said: NewEvent;
+}
+
+/** Readies what the user says in a conversation, before the transaction that stores it: a long text takes a while. */
+export async function wordsOf(
+  ports: Pick<ConversationPorts, 'read' | 'vault' | 'opening'>,
   row: Conversation,
   event: NewEvent,
-  redact: (text: string) => string,
+  redactor: TextRedactor,
+): Promise<Words> {
+  const said = await redactInTurns(event, redactor);
+  const made = row.lastUserMessage < 0 ? await requestOf(ports, row) : null;
+  const { message } = made ? ports.opening(row.id, storedRequest(made)) : { message: null };
+  return { first: message && (await redactInTurns(message, redactor)), said };
+}
+
+/** Appends what the user says, which has to be taken up: a stopped conversation is started. @throws ServiceError queue_full */
+export async function say(
+  { conversations, events }: ConversationStores,
+  row: Conversation,
+  { first, said }: Words,
 ): Promise<Touched> {
   await admitToLine(conversations, row);
   const status = await rouse({ conversations, events }, row, { wanted: true, unfinished: true });
-  const said = [event];
-  if (row.lastUserMessage < 0) {
-    const sealed = await conversations.request(row.key);
-    const request = storedRequest(vault.open(sealed, requestBinding(row.userId, row.id)));
-    const { message } = opening(row.id, request);
-    if (message) said.unshift(message);
-  }
-  await events.append(
-    row.key,
-    said.map((one) => redactEvent(one, redact)),
-  );
+  // Somebody who spoke meanwhile has had it written before.
+  await events.append(row.key, first && row.lastUserMessage < 0 ? [first, said] : [said]);
   return { key: row.key, id: row.id, status, wanted: true };
 }
 

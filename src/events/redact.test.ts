@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { action, stateChanged } from './build.ts';
-import { redactEvent, redactJson } from './redact.ts';
+import { redactEvent, redactInTurns, redactJson } from './redact.ts';
 
 const hide = (secret: string) => (text: string) => text.replaceAll(secret, '***');
 
@@ -34,4 +34,14 @@ test('of any JSON every text is cleaned', () => {
     list: ['***', 1, null],
     deep: { action: '***', '***': true },
   });
+});
+
+test('in turns an event becomes what it becomes at once', async () => {
+  const redact = hide('secret');
+  const redactor = { redact, redactInTurns: (text: string) => Promise.resolve(redact(text)) };
+  const given = { name: 'a secret', arguments: { secret: ['', 'secret', 'secret', 1, null] }, thought: 'x' };
+  const event = action('user', 'call_tool_mcp', 'secret', { ...given, security_risk: -1 });
+  const redacted = await redactInTurns(event, redactor);
+  assert.deepEqual(redacted, redactEvent(event, redact));
+  assert.doesNotMatch(JSON.stringify(redacted), /secret/);
 });

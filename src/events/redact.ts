@@ -1,3 +1,4 @@
+import type { TextRedactor } from '../secrets/redactor.ts';
 import type { NewEvent } from './event.ts';
 
 /**
@@ -15,6 +16,17 @@ const INSIDE = KEPT.length;
 export function redactEvent<E extends NewEvent>(event: E, redact: (text: string) => string): E {
   // The shape is kept: only strings become other strings.
   return clean(event, redact, 0) as E;
+}
+
+/** As {@link redactEvent}, in turns with all else that is to be done: its texts may be megabytes long. */
+export async function redactInTurns<E extends NewEvent>(event: E, redactor: TextRedactor): Promise<E> {
+  const redacted = new Map<string, string>();
+  redactEvent(event, (text) => {
+    redacted.set(text, text);
+    return text;
+  });
+  for (const text of redacted.keys()) redacted.set(text, await redactor.redactInTurns(text));
+  return redactEvent(event, (text) => redacted.get(text) ?? redactor.redact(text));
 }
 
 /** Any JSON with every text in it cleaned, names of members included. */

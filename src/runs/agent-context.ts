@@ -27,7 +27,8 @@ export function contextOf(
   journal: RunJournal,
   model: RunModel | null,
 ): AgentContext {
-  const { row, settings, request, redact, workplace, signal } = stand;
+  const { row, settings, request, workplace, signal } = stand;
+  const { redact } = stand.redactor;
   const rename = namerOf(options, stand, request);
   return {
     agent: settings.agent,

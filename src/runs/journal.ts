@@ -4,7 +4,8 @@ import type { AuditFact, AuditStore } from '../audit/audit.ts';
 import type { Conversation, ConversationStore, OpenActionState } from '../conversations/store.ts';
 import { type Event, type NewEvent, isAction } from '../events/event.ts';
 import { type EventLog, Fenced } from '../events/log.ts';
-import { redactEvent } from '../events/redact.ts';
+import { redactInTurns } from '../events/redact.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Transact } from '../transact.ts';
 
 interface JournalStores {
@@ -19,7 +20,7 @@ export interface JournalOptions {
   read: Pick<JournalStores, 'conversations' | 'events'>;
   transact: Transact<JournalStores>;
   /** Hides every secret of the conversation's user. */
-  redact: (text: string) => string;
+  redactor: TextRedactor;
 }
 
 /** What one read of the log brings at most. */
@@ -39,9 +40,10 @@ export class RunJournal implements Journal {
     return this.#seen;
   }
 
-  append(events: readonly NewEvent[], settled: readonly number[] = []): Promise<Event[]> {
-    return this.#write(async (stores) => {
-      const appended = await this.#append(stores.events, events);
+  async append(events: readonly NewEvent[], settled: readonly number[] = []): Promise<Event[]> {
+    const redacted = await this.#redacted(events);
+    return await this.#write(async (stores) => {
+      const appended = await this.#append(stores.events, redacted);
       if (settled.length > 0) await this.#setAside(stores, settled, {});
       return appended;
     });
@@ -51,16 +53,15 @@ export class RunJournal implements Journal {
    * Begins the log of the agent: its introduction, if it has one, then what the user says first, if that is not there
    * yet. Gives the id of that message; -1 when it was not written.
    */
-  begin(introduction: NewEvent | null, message: NewEvent | null): Promise<number> {
-    return this.#write(async ({ conversations, events: log }) => {
+  async begin(introduction: NewEvent | null, message: NewEvent | null): Promise<number> {
+    const introduced = await this.#redacted(introduction ? [introduction] : []);
+    const said = await this.#redacted(message ? [message] : []);
+    return await this.#write(async ({ conversations, events: log }) => {
       const row = await conversations.get(this.#options.conversation);
       // Somebody who spoke meanwhile has had it written before.
-      const first = row && row.lastUserMessage < 0 ? message : null;
-      const written = await this.#append(
-        log,
-        [introduction, first].filter((event) => event !== null),
-      );
-      return first ? (written.at(-1)?.id ?? -1) : -1;
+      const first = row && row.lastUserMessage < 0 ? said : [];
+      const written = await this.#append(log, [...introduced, ...first]);
+      return first.length > 0 ? (written.at(-1)?.id ?? -1) : -1;
     });
   }
 
@@ -68,11 +69,12 @@ export class RunJournal implements Journal {
     return this.#write((stores) => this.#setAside(stores, [call], dollars > 0 ? { [call]: dollars } : {}));
   }
 
-  recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
+  async recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
     const { conversation, generation } = this.#options;
-    return this.#write(async (stores) => {
+    const redacted = await this.#redacted(events);
+    return await this.#write(async (stores) => {
       const { events: log, conversations } = stores;
-      const appended = await this.#append(log, events);
+      const appended = await this.#append(log, redacted);
       for (const index of step.open) {
         const event = appended[index];
         if (!event) throw new RangeError(`step has no event ${index}`);
@@ -94,12 +96,13 @@ export class RunJournal implements Journal {
     });
   }
 
-  answer(observations: readonly NewEvent[], writes: readonly ProviderWrite[] = []): Promise<Event[]> {
+  async answer(observations: readonly NewEvent[], writes: readonly ProviderWrite[] = []): Promise<Event[]> {
     const causes = observations.flatMap((event) =>
       'observation' in event && event.cause !== undefined ? [event.cause] : [],
     );
-    return this.#write(async ({ events: log, conversations, audit }) => {
-      const appended = await this.#append(log, observations);
+    const redacted = await this.#redacted(observations);
+    return await this.#write(async ({ events: log, conversations, audit }) => {
+      const appended = await this.#append(log, redacted);
       await conversations.closeActions(this.#options.conversation, causes);
       if (writes.length > 0) await audit.add(await this.#facts(conversations, writes));
       return appended;
@@ -126,7 +129,7 @@ export class RunJournal implements Journal {
   }
 
   async #facts(conversations: ConversationStore, writes: readonly ProviderWrite[]): Promise<AuditFact[]> {
-    const { conversation, redact } = this.#options;
+    const { conversation, redactor } = this.#options;
     const row = await conversations.get(conversation);
     if (!row) return [];
     return writes.map(({ url, ...write }) => ({
@@ -134,17 +137,20 @@ export class RunJournal implements Journal {
       userId: row.userId,
       actor: 'agent',
       subject: row.id,
-      detail: { ...write, url: url === null ? null : redact(url) },
+      detail: { ...write, url: url === null ? null : redactor.redact(url) },
     }));
   }
 
   #append(log: EventLog, events: readonly NewEvent[]): Promise<Event[]> {
-    const { conversation, generation, redact } = this.#options;
-    return log.append(
-      conversation,
-      events.map((event) => redactEvent(event, redact)),
-      generation,
-    );
+    const { conversation, generation } = this.#options;
+    return log.append(conversation, events, generation);
+  }
+
+  /** Before the transaction: others wait for that. */
+  async #redacted(events: readonly NewEvent[]): Promise<NewEvent[]> {
+    const redacted: NewEvent[] = [];
+    for (const event of events) redacted.push(await redactInTurns(event, this.#options.redactor));
+    return redacted;
   }
 
   /** Sets aside what `more` says, and no longer what was for the calls of `gone`. */

@@ -3,6 +3,7 @@ import { ownServers } from '../conversations/own-servers.ts';
 import type { ConversationStores } from '../conversations/ports.ts';
 import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { namedServers, secretsOf } from '../mcp/server.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
@@ -12,7 +13,7 @@ export interface McpViewOptions {
   read: ConversationStores;
   vault: Vault;
   snapshot: (userId: string) => Promise<RunSettings>;
-  redactor: (settings: RunSettings, own: readonly Secret[]) => (text: string) => string;
+  redactor: (settings: RunSettings, own: readonly Secret[]) => Pick<TextRedactor, 'redact'>;
   servers: McpServers;
 }
 
@@ -27,7 +28,7 @@ export async function mcpStatus(
     vault.open(await read.conversations.request(key), requestBinding(userId, id)),
   );
   const own = ownServers(request);
-  const redact = redactor(settings, secretsOf(own));
+  const { redact } = redactor(settings, secretsOf(own));
   const held = servers.of(key);
   return {
     servers: namedServers(settings.mcpServers, own).map((named) => {

@@ -8,7 +8,7 @@ import type { Stand, StretchOptions } from './stand.ts';
  */
 export function namerOf(
   options: StretchOptions,
-  { row, redact }: Stand,
+  { row, redactor: { redact } }: Stand,
   request: ConversationRequest,
 ): ((title: string) => Promise<void>) | null {
   const derived = derivedTitle(row.id, request);

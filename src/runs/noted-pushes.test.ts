@@ -12,7 +12,8 @@ describe('pushes in the audit log', () => {
     note = notePushes({
       transact: all.storage.transact,
       read: all.storage.read,
-      redactor: () => Promise.resolve((text) => text.replaceAll('a-live-secret', '<secret_hidden>')),
+      redactor: () =>
+        Promise.resolve({ redact: (text) => text.replaceAll('a-live-secret', '<secret_hidden>') }),
     });
   });
   afterEach(() => all.close());

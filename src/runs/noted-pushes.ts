@@ -1,13 +1,14 @@
 import type { AuditStore } from '../audit/audit.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { Push } from '../sandbox/gateway/push/push.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Transact } from '../transact.ts';
 
 export interface NotedPushesOptions {
   transact: Transact<{ conversations: ConversationStore; audit: AuditStore }>;
   read: { conversations: ConversationStore };
   /** Hides the user's secrets: an agent may have made one the name of a branch. */
-  redactor: (userId: string) => Promise<(text: string) => string>;
+  redactor: (userId: string) => Promise<Pick<TextRedactor, 'redact'>>;
 }
 
 /** Of a push so much is told: a program inside decides how long it is. */
@@ -21,7 +22,7 @@ const NAME_LENGTH = 200;
 export function notePushes({ transact, read, redactor }: NotedPushesOptions): (push: Push) => Promise<void> {
   return async ({ conversation, repository, refs, more, status, refusal }) => {
     const row = conversation === null ? undefined : await read.conversations.get(conversation);
-    const redact = row ? await redactor(row.userId) : hideAll;
+    const redact = row ? (await redactor(row.userId)).redact : hideAll;
     const detail = {
       repository: redact(repository),
       refs: refs.slice(0, TOLD_REFS).map(({ name, from, to, answer }) => ({

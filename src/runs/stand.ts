@@ -16,6 +16,7 @@ import type { RunFacts } from '../observe/analytics.ts';
 import type { RunModel } from '../model/run-model.ts';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.ts';
 import type { WebSearch } from '../search/web-search.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
@@ -45,7 +46,7 @@ export interface StretchOptions {
   introductionOf: (context: AgentContext) => Promise<NewEvent | null>;
   /** Told how each run ends; nobody when not given. */
   ran?: (userId: string, facts: RunFacts) => void;
-  redactor: (settings: RunSettings, own: readonly Secret[]) => (text: string) => string;
+  redactor: (settings: RunSettings, own: readonly Secret[]) => TextRedactor;
   mcp: Pick<McpServers, 'begin'>;
   notify: (conversation: number, status: StatusUpdate) => void;
   timeouts: NonNullable<AgentContext['timeouts']>;
@@ -56,13 +57,13 @@ export interface Stand {
   row: Conversation;
   settings: RunSettings;
   request: ConversationRequest;
-  redact: (text: string) => string;
+  redactor: TextRedactor;
   workplace: Workplace | null;
   signal: AbortSignal;
 }
 
-export function journalOf({ read, transact }: StretchOptions, { row, redact }: Stand): RunJournal {
-  return new RunJournal({ conversation: row.key, generation: row.generation, read, transact, redact });
+export function journalOf({ read, transact }: StretchOptions, { row, redactor }: Stand): RunJournal {
+  return new RunJournal({ conversation: row.key, generation: row.generation, read, transact, redactor });
 }
 
 /** The sandbox the agent works in. @throws ServiceError sandbox_unavailable */
@@ -95,7 +96,7 @@ export async function mcpOf(
   stand: Stand,
   journal: RunJournal,
 ): Promise<ConversationServers | null> {
-  const { row, settings, request, redact, signal } = stand;
+  const { row, settings, request, redactor, signal } = stand;
   // Only one agent has their tools: for the others no program is started and nobody is called.
   const servers =
     settings.agent === 'CodeActAgent' ? namedServers(settings.mcpServers, ownServers(request)) : [];
@@ -103,7 +104,7 @@ export async function mcpOf(
     servers,
     reserved: RESERVED_TOOLS,
     sandbox: () => openSandbox(options, stand),
-    redact,
+    redact: redactor.redact,
     signal,
   });
   const failures = (begun?.failures ?? []).map((said) => errorObservation(said, 'STATUS$MCP_SERVER'));

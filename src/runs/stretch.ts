@@ -32,7 +32,7 @@ export function stretchWith(given: StretchOptions): Stretch {
       row,
       settings,
       request,
-      redact: options.redactor(settings, secretsOf(ownServers(request))),
+      redactor: options.redactor(settings, secretsOf(ownServers(request))),
       workplace: workplaceOf(row, settings, options),
       signal,
     };
@@ -49,7 +49,7 @@ export function stretchWith(given: StretchOptions): Stretch {
 }
 
 async function work(options: StretchOptions, stand: Stand): Promise<End> {
-  const { row, settings, request, redact } = stand;
+  const { row, settings, request, redactor } = stand;
   const recording = request.replay_json ? readRecording(request.replay_json) : null;
   const replay = recording?.ok ? recording.steps : [];
   const journal = journalOf(options, stand);
@@ -74,7 +74,7 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const outcome = await options.runAgent(context);
   options.ran?.(row.userId, { agent: settings.agent, outcome: outcome.kind });
   if (outcome.kind === 'aborted') stand.signal.throwIfAborted();
-  return told(options, stand, endOf(outcome, Math.max(journal.seen, row.lastUserMessage), redact));
+  return told(options, stand, endOf(outcome, Math.max(journal.seen, row.lastUserMessage), redactor.redact));
 }
 
 /** Tells who watches of an error, as V0 does beside the state that the log gets; of a rate limit the state says it all. */
@@ -143,7 +143,7 @@ function waiting(row: Conversation): End {
   };
 }
 
-function failedStart({ row, redact }: Stand, { runtimeStatus, error }: CloneFailure): End {
+function failedStart({ row, redactor: { redact } }: Stand, { runtimeStatus, error }: CloneFailure): End {
   const said = { ...error, message: redact(error.message) };
   const events: NewEvent[] = [
     errorObservation(`${said.message} ${said.hint}`, runtimeStatus),

@@ -17,6 +17,8 @@ const TABLE_SIZE = 1 << 16;
 /** Steps from character to character in one text: one that is made of beginnings of a long secret would take the square of it. */
 const STEPS = 2_000_000;
 const STEPS_PER_CHARACTER = 2;
+/** Characters that are looked over at once. */
+const STRETCH = 1 << 16;
 
 /** What a pair of characters may say of patterns that begin with it; 0: there are none. */
 const LOOK_AT_THIRD = 1;
@@ -68,22 +70,26 @@ class Search {
   readonly #plain: Unescape;
   readonly #escaped: readonly Unescape[];
   #sawEscape = false;
-  #stepsLeft: number;
+  readonly #mostSteps: number;
+  #steps = 0;
 
   constructor(text: string, tables: Tables) {
     this.#text = text;
     this.#tables = tables;
-    this.#stepsLeft = STEPS + STEPS_PER_CHARACTER * text.length;
+    this.#mostSteps = STEPS + STEPS_PER_CHARACTER * text.length;
     this.#plain = new Unescape(text, []);
     this.#escaped = readingsOf(text).map((escapes) => new Unescape(text, escapes));
   }
 
-  /** The first position from `from` on where a pattern may begin; the length of the text when there is none. */
+  /**
+   * The first position from `from` on where a pattern may begin, or how far it has looked; the length of the text when
+   * there is none.
+   */
   candidate(from: number): number {
     const text = this.#text;
     const { pairs, triples } = this.#tables;
     // Of the last two characters the tables know too little.
-    const end = text.length - 2;
+    const end = Math.min(text.length - 2, from + STRETCH);
     let first = text.charCodeAt(from);
     for (let at = from; at < end; at += 1) {
       const second = text.charCodeAt(at + 1);
@@ -101,7 +107,12 @@ class Search {
 
   /** That the text is made to be searched for ever: what was not looked at is to be taken for a pattern. */
   get isTooLong(): boolean {
-    return this.#stepsLeft < 0;
+    return this.#steps > this.#mostSteps;
+  }
+
+  /** How many steps from character to character were taken. */
+  get steps(): number {
+    return this.#steps;
   }
 
   /** Where the longest pattern that begins here ends; or {@link NONE}. */
@@ -125,7 +136,7 @@ class Search {
     let alive = patterns;
     let longest: number = NONE;
     for (let n = read, from = at; alive.length > 0;) {
-      this.#stepsLeft -= 1;
+      this.#steps += 1;
       const code = this.#next(from, reading);
       if (code === END) return longest;
       from = reading.end;

@@ -147,3 +147,21 @@ test('a text that is made to be searched for ever is hidden from where the searc
   const hidden = hide(text, secret, TOKEN);
   assert.match(hidden, /^first a+<secret_hidden>$/);
 });
+
+test('a text that takes long is redacted in turns with what else there is to do, to the same', async () => {
+  const redactor = new Redactor([new Secret(TOKEN), new Secret(`sk-${'a'.repeat(500)}b`)]);
+  for (const part of ['\\', '%', '%25', 'sk-', `sk-${'a'.repeat(500)}`, 'nothing at all ', `${TOKEN}\n`]) {
+    const text = part.repeat(Math.ceil(2 ** 20 / part.length));
+    let turns = 0;
+    let done = false;
+    const others = (): void => {
+      turns += 1;
+      if (!done) setImmediate(others);
+    };
+    setImmediate(others);
+    const redacted = await redactor.redactInTurns(text);
+    done = true;
+    assert.ok(turns > 2, part);
+    assert.equal(redacted, redactor.redact(text));
+  }
+});

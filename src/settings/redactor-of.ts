@@ -1,4 +1,4 @@
-import { Redactor } from '../secrets/redactor.ts';
+import { Redactor, type TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { RunSettings } from './run-settings.ts';
 
@@ -6,8 +6,7 @@ import type { RunSettings } from './run-settings.ts';
  * Hides a user's secrets in texts.
  * @param own secrets that one conversation brought along
  */
-export function redactorOf(settings: RunSettings, own: readonly Secret[] = []): (text: string) => string {
+export function redactorOf(settings: RunSettings, own: readonly Secret[] = []): TextRedactor {
   const tokens = settings.tokens.map(({ token }) => token);
-  const redactor = new Redactor([...settings.liveSecrets, ...own], tokens);
-  return (text) => redactor.redact(text);
+  return new Redactor([...settings.liveSecrets, ...own], tokens);
 }

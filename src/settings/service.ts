@@ -6,6 +6,8 @@ import type { SettingsBody, SettingsPatch, SettingsView } from '../contract/sett
 import type { SettingsCheckBody } from '../contract/settings-check.ts';
 import { ServiceError } from '../errors.ts';
 import type { ModelSettings } from '../model/resolve.ts';
+import type { TextRedactor } from '../secrets/redactor.ts';
+import type { Secret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Transact } from '../transact.ts';
 import { refusalFact, secretFacts } from './audited.ts';
@@ -15,6 +17,7 @@ import { mergeSettings, replaceSettings } from './merge-settings.ts';
 import { modelToCheck } from './model-to-check.ts';
 import { askProviders, mergeProviderTokens, refusedProviders, statusesOf } from './provider-tokens.ts';
 import { type GitAccess, gitAccessOf, type RunSettings, runSettingsOf } from './run-settings.ts';
+import { redactorOf } from './redactor-of.ts';
 import { SecretDraft } from './secret-draft.ts';
 import { Seals } from './seals.ts';
 import type { BoundSecret, SettingsStore } from './store.ts';
@@ -39,6 +42,9 @@ interface Loaded {
   secrets: Record<string, BoundSecret>;
 }
 
+/** For who brings no secrets along: one, so that what was made for it is found again. */
+const NO_SECRETS: readonly Secret[] = [];
+
 /** A change of what is stored; the secrets go through the draft. */
 type Change = (document: SettingsDocument, draft: SecretDraft) => SettingsDocument;
 
@@ -52,6 +58,8 @@ export class SettingsService {
   readonly #transact: Transact<AuditedStores>;
   readonly #seals: Seals;
   readonly #fetch: typeof globalThis.fetch;
+  /** What was made for the settings as they are stored, and the secrets that were brought along. */
+  readonly #redactors = new WeakMap<SettingsDocument, WeakMap<readonly Secret[], TextRedactor>>();
 
   constructor({ read, transact, vault, fetch }: SettingsServiceOptions) {
     this.#read = read;
@@ -81,6 +89,21 @@ export class SettingsService {
   async snapshot(userId: string): Promise<RunSettings> {
     const { document, secrets } = await load(this.#read, userId);
     return runSettingsOf(document, secrets, this.#seals.of(userId));
+  }
+
+  /**
+   * Hides the user's secrets in texts.
+   * @param own secrets that one conversation brought along
+   */
+  async redactor(userId: string, own: readonly Secret[] = NO_SECRETS): Promise<TextRedactor> {
+    const { document, secrets } = await load(this.#read, userId);
+    const beside = own.length === 0 ? NO_SECRETS : own;
+    const made = this.#redactors.get(document) ?? new WeakMap<readonly Secret[], TextRedactor>();
+    this.#redactors.set(document, made);
+    const redactor =
+      made.get(beside) ?? redactorOf(runSettingsOf(document, secrets, this.#seals.of(userId)), beside);
+    made.set(beside, redactor);
+    return redactor;
   }
 
   /** With what git providers are asked for the user: the tokens alone are opened. */

@@ -118,7 +118,8 @@ export async function startConversations(
     if (test.full) return Promise.reject(new ServiceError('storage_unavailable', 'The disk is full.'));
     return storage.transact(work);
   };
-  const hide = (text: string): string => text.replaceAll('a-live-secret', '<secret_hidden>');
+  const redact = (text: string): string => text.replaceAll('a-live-secret', '<secret_hidden>');
+  const redactor = { redact, redactInTurns: (text: string) => Promise.resolve(redact(text)) };
   const driver = new Driver({
     read,
     transact,
@@ -144,7 +145,7 @@ export async function startConversations(
         }),
       runAgent: (context) => test.agent(context),
       introductionOf: () => Promise.resolve(null),
-      redactor: () => hide,
+      redactor: () => redactor,
       mcp: { begin: () => Promise.resolve(null) },
       notify: (key, status) => subscriptions.notify(key, status),
       timeouts: { modelMs: 60_000, runMs: 3_600_000 },
@@ -174,7 +175,7 @@ export async function startConversations(
     }),
     userAction: () => Promise.resolve({ ok: false, problem: 'there are no tools in this test' }),
     admitWork: () => test.admitWork(),
-    redactor: () => Promise.resolve(hide),
+    redactor: () => Promise.resolve(redactor),
   });
   const addUser = (name: string): Promise<Principal> =>
     storage.transact(async ({ keys }) => {
