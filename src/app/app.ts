@@ -87,8 +87,8 @@ export async function build(
     { admitted: (principal) => onlyUser.saw(principal) },
   );
 
-  const outgoing = outgoingBy(config, () => onlyUser.alone, world.fetch);
-  const settings = new SettingsService({ read: read.settings, transact, vault, fetch: outgoing.fetch });
+  const outgoing = outgoingBy(config, () => onlyUser.alone, world.fetch, world.fetch);
+  const settings = new SettingsService({ read: read.settings, transact, vault, fetch: outgoing.plainFetch });
   const analytics = new Analytics({
     url: config.analyticsUrl,
     fetch: outgoing.fetchForOperator,

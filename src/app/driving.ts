@@ -34,7 +34,7 @@ interface Parts {
 export function driving(parts: Parts): { queue: InProcessQueue; driver: Driver; mcp: McpServers } {
   const { config, log, metrics, vault, subscriptions, settings, analytics, sandboxes } = parts;
   const { read, transact } = parts.storage;
-  const { fetch, fetchForMcp, fetchForOperator } = parts.outgoing;
+  const { fetch, plainFetch, fetchForMcp, fetchForOperator } = parts.outgoing;
   const notify: Subscriptions['notify'] = (conversation, status) =>
     subscriptions.notify(conversation, status);
   const mcp = new McpServers({
@@ -57,7 +57,7 @@ export function driving(parts: Parts): { queue: InProcessQueue; driver: Driver; 
       (await import('../model/resolve.ts')).resolveModel(model, fetch, config.modelWindow),
     search: (key) => tavily(config.searchUrl, key, fetchForOperator),
     submodules: config.submodules,
-    gitProvider: (at) => gitProvider({ ...at, fetch }),
+    gitProvider: (at) => gitProvider({ ...at, fetch: plainFetch }),
     runAgent: measuredAgent(
       async (context) => await (await import('../agent/run-agent.ts')).runAgent(context),
       metrics,

@@ -58,7 +58,7 @@ interface Parts {
 /** Everything that is served, each resource with what it needs. */
 export function routesOf(parts: Parts): readonly Routes[] {
   const { config, log, storage, vault, freeSpace, auth, settings, subscriptions, conversations } = parts;
-  const { fetch } = parts.outgoing;
+  const { fetch, plainFetch } = parts.outgoing;
   const files = new FileService({
     conversations: storage.read.conversations,
     workspaces: new Workspaces(parts.sandboxes, config.sandbox.limits),
@@ -66,7 +66,7 @@ export function routesOf(parts: Parts): readonly Routes[] {
   });
   const repositories = new UserRepositories({
     access: (userId) => settings.gitAccess(userId),
-    open: (token) => gitProvider({ ...token, fetch }),
+    open: (token) => gitProvider({ ...token, fetch: plainFetch }),
   });
   const ofServers = {
     read: storage.read,

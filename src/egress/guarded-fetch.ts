@@ -1,17 +1,6 @@
-import { callbackify } from 'node:util';
-import type { Agent, buildConnector, fetch as undiciFetch } from 'undici';
-import { connectSecurely, connectTo } from './connect.ts';
-import { findDestination, type Egress } from './destination.ts';
+import type { Agent, fetch as undiciFetch } from 'undici';
+import { guardedClient, type GuardedOptions } from './guarded-client.ts';
 import { EgressRefused, type EgressPolicy } from './policy.ts';
-import { cachedResolve, type Resolve } from './resolver.ts';
-
-export interface GuardedFetchOptions {
-  resolve?: Resolve;
-  /** Until the head of an answer; a model that does not stream thinks first. Default 10 minutes. */
-  headersTimeoutMs?: number;
-  /** Between two pieces of a body. Default 5 minutes. */
-  bodyTimeoutMs?: number;
-}
 
 /** A guarded `fetch`, and how to let go of its kept connections. */
 export type GuardedFetch = typeof fetch & { close(): Promise<void> };
@@ -25,23 +14,16 @@ const HARMLESS = new Set(['accept', 'accept-language', 'range', 'user-agent']);
  * address connected to, again at each redirect. A redirect to another origin gets no header that could hold a
  * credential, and no body. Rejects with EgressRefused, whose message says which host and what to set.
  */
-export function guardedFetch(policy: EgressPolicy, options: GuardedFetchOptions = {}): GuardedFetch {
-  const egress: Egress = { policy, resolve: options.resolve ?? cachedResolve() };
-  let connections: Promise<Agent> | undefined;
-  const open = async (): Promise<Agent> =>
-    new (await import('./http-client.ts')).Agent({
-      connect: checkedConnector(egress),
-      headersTimeout: options.headersTimeoutMs ?? 600_000,
-      bodyTimeout: options.bodyTimeoutMs ?? 300_000,
-    });
+export function guardedFetch(policy: EgressPolicy, options?: GuardedOptions): GuardedFetch {
+  const client = guardedClient(policy, options);
 
   async function guarded(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     let next = firstHop(input, init);
     const redirect = next.redirect ?? 'follow';
     for (let hop = 0; hop <= REDIRECTS; hop += 1) {
       const { url, ...rest } = next;
-      await check(egress, url);
-      const response = await send(url, { ...rest, redirect: 'manual' }, await (connections ??= open()));
+      const { agent, fetch } = await client.open(url);
+      const response = await send(fetch, url, { ...rest, redirect: 'manual' }, agent);
       const location = isRedirect(response.status) ? response.headers.get('location') : null;
       if (location === null || redirect === 'manual') return response;
       await response.body?.cancel();
@@ -51,7 +33,7 @@ export function guardedFetch(policy: EgressPolicy, options: GuardedFetchOptions 
     throw new TypeError(`more than ${REDIRECTS} redirects`);
   }
 
-  return Object.assign(guarded, { close: async () => await (await connections)?.destroy() });
+  return Object.assign(guarded, { close: client.close });
 }
 
 type Hop = RequestInit & { url: URL; headers: Headers; method: string };
@@ -98,41 +80,20 @@ function nextHop(hop: Hop, status: number, location: string): Hop {
   return { ...next, body };
 }
 
-async function check(egress: Egress, url: URL): Promise<void> {
-  const port = portOf(url.protocol, url.port);
-  const refuse = (reason: string) => new EgressRefused(url.hostname, port, reason);
-  if (!/^https?:$/.test(url.protocol)) throw refuse('only http and https addresses are called');
-  if (url.username !== '' || url.password !== '') {
-    throw refuse(`the address of ${url.host} must have no user name or password in it`);
-  }
-  await findDestination(egress, url.hostname, port);
-}
-
-async function send(url: URL, init: RequestInit, dispatcher: Agent): Promise<Response> {
+async function send(
+  fetch: typeof undiciFetch,
+  url: URL,
+  init: RequestInit,
+  dispatcher: Agent,
+): Promise<Response> {
   try {
     // Node's own types and undici's describe the same objects under two names.
     const options = { ...init, dispatcher } as Parameters<typeof undiciFetch>[1];
-    return await (await import('./http-client.ts')).fetch(url, options);
+    return await fetch(url, options);
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     throw cause instanceof EgressRefused ? cause : error;
   }
-}
-
-/** Looks up and checks once more where the connection is made: an answer kept since the first check may have run out. */
-function checkedConnector(egress: Egress): buildConnector.connector {
-  const connectFor = async ({ protocol, hostname, port }: buildConnector.Options) => {
-    const destination = await findDestination(egress, hostname, portOf(protocol, port));
-    return protocol === 'https:' ? connectSecurely(destination) : connectTo(destination);
-  };
-  const connectBy = callbackify(connectFor);
-  return (options, done) => {
-    connectBy(options, (error, socket) => (error ? done(error, null) : done(null, socket)));
-  };
-}
-
-function portOf(protocol: string, port: string): number {
-  return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
 function isRedirect(status: number): boolean {

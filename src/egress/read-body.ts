@@ -1,5 +1,8 @@
 /** The body of an answer, or null when it is longer than `mostBytes`: then nothing more of it is read. */
-export async function readBody(response: Response, mostBytes: number): Promise<Buffer | null> {
+export async function readBody(
+  response: { body: AsyncIterable<Uint8Array> | null },
+  mostBytes: number,
+): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {

@@ -1,3 +1,4 @@
+import type { PlainFetch } from '../egress/plain-fetch.ts';
 import type { Secret } from '../secrets/secret.ts';
 
 /** With what a provider is asked, and where. */
@@ -5,8 +6,8 @@ export interface ProviderAccess {
   /** Scheme, host, port and path without a final slash: {@link providerBase}. */
   base: string;
   token: Secret | null;
-  /** A guarded `fetch`: the host is one that a user gave. */
-  fetch: typeof globalThis.fetch;
+  /** Guarded: the host is one that a user gave. */
+  fetch: PlainFetch;
   /** For each question. */
   deadlineMs: number;
 }

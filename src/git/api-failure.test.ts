@@ -13,7 +13,11 @@ const withToken: ApiPlace = {
 const withoutToken: ApiPlace = { ...withToken, token: null, authorization: null };
 
 function judged(status: number, headers: Record<string, string> = {}, text = '', place = withToken) {
-  return statusFailure(place, { status, headers: new Headers(headers), text }, 'the repository acme/app');
+  return statusFailure(
+    place,
+    { status, headers: new Map(Object.entries(headers)), text },
+    'the repository acme/app',
+  );
 }
 
 function untilOf(headers: Record<string, string>): Date | null {

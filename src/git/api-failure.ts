@@ -16,15 +16,14 @@ export function statusFailure(place: ApiPlace, reply: Reply, what: string): Prov
   return kind === null ? null : failureOf(place, kind, what, reply);
 }
 
-// Made when asked for: `Headers` brings an HTTP client of Node's along.
-const noReply = (): Reply => ({ status: 200, headers: new Headers(), text: '' });
+const NO_REPLY: Reply = { status: 200, headers: new Map(), text: '' };
 
 /** The failure of that kind in words for people; `reply` is what the provider said. */
 export function failureOf(
   place: ApiPlace,
   kind: ProviderFailure['kind'],
   what: string,
-  reply: Reply = noReply(),
+  reply: Reply = NO_REPLY,
 ): ProviderFailure {
   const { name } = place;
   const { status, headers } = reply;
@@ -110,7 +109,7 @@ function kindOf({ token }: ApiPlace, { status, headers, text }: Reply): Provider
 }
 
 /** GitHub says 403 for a limit, too. */
-function isLimit(headers: Headers): boolean {
+function isLimit(headers: Reply['headers']): boolean {
   return headers.get('x-ratelimit-remaining') === '0' || headers.has('retry-after');
 }
 
@@ -118,12 +117,12 @@ function isLimit(headers: Headers): boolean {
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
 /** Retry-After is in seconds or a date (RFC 9110, 10.2.3); the others are the second of the epoch at which it ends. */
-function limitEnd(headers: Headers): Date | null {
+function limitEnd(headers: Reply['headers']): Date | null {
   const after = headers.get('retry-after') ?? '';
   if (/^\d{1,6}$/.test(after)) return dateOf(Date.now() + Number(after) * 1000);
   if (HTTP_DATE.test(after)) return dateOf(Date.parse(after));
   const reset = headers.get('x-ratelimit-reset') ?? headers.get('ratelimit-reset');
-  return reset !== null && /^\d{1,11}$/.test(reset) ? dateOf(Number(reset) * 1000) : null;
+  return reset !== undefined && /^\d{1,11}$/.test(reset) ? dateOf(Number(reset) * 1000) : null;
 }
 
 /** A host may say any number; a day is the longest that is believed. What has passed is no end. */

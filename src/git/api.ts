@@ -1,9 +1,10 @@
 import type { z } from 'zod';
+import type { PlainFetch } from '../egress/plain-fetch.ts';
 import { type Answer, mapAnswer } from './answer.ts';
 import type { ApiPath } from './api-path.ts';
 import type { ApiPlace } from './api-place.ts';
 import { Exchange, type Subject } from './exchange.ts';
-import { jsonIn } from './reply.ts';
+import { jsonIn, type Reply } from './reply.ts';
 
 export interface Request extends Subject {
   method?: 'GET' | 'POST';
@@ -17,7 +18,7 @@ export interface Question<T> extends Request {
 
 export interface Told<T> {
   value: T;
-  headers: Headers;
+  headers: Reply['headers'];
 }
 
 /** Asks a provider for which there is no library: by an {@link Exchange}, and so for one question of the port. */
@@ -25,7 +26,7 @@ export class Api {
   readonly place: ApiPlace;
   readonly #exchange: Exchange;
 
-  constructor(place: ApiPlace, fetch: typeof globalThis.fetch, signal: AbortSignal, deadlineMs: number) {
+  constructor(place: ApiPlace, fetch: PlainFetch, signal: AbortSignal, deadlineMs: number) {
     this.place = place;
     this.#exchange = new Exchange(place, fetch, signal, deadlineMs);
   }

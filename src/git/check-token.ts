@@ -1,4 +1,5 @@
 import type { ProviderName } from '../contract/providers.ts';
+import type { PlainFetch } from '../egress/plain-fetch.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { gitProvider } from './git-providers.ts';
 import { providerBase } from './provider-address.ts';
@@ -17,7 +18,7 @@ const DEADLINE_MS = 3_000;
  */
 export async function checkToken(
   { provider, host, token }: { provider: ProviderName; host: string; token: Secret },
-  fetch: typeof globalThis.fetch,
+  fetch: PlainFetch,
   signal: AbortSignal,
 ): Promise<TokenCheck> {
   const asked = gitProvider({ provider, host, token, fetch, deadlineMs: DEADLINE_MS });

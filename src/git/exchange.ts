@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { PlainAnswer, PlainFetch, PlainRequest } from '../egress/plain-fetch.ts';
 import { readBody } from '../egress/read-body.ts';
 import { HIDDEN } from '../secrets/secret.ts';
 import { TimeLimit } from '../time-limit.ts';
@@ -37,7 +38,7 @@ export interface Subject {
  */
 export class Exchange {
   readonly place: ApiPlace;
-  readonly #fetch: typeof globalThis.fetch;
+  readonly #fetch: PlainFetch;
   readonly #caller: AbortSignal;
   readonly #seconds: number;
   /** When its time is over, on the clock of `performance.now()`. */
@@ -45,7 +46,7 @@ export class Exchange {
   /** Whether something was sent that changes something. */
   #wrote = false;
 
-  constructor(place: ApiPlace, fetch: typeof globalThis.fetch, signal: AbortSignal, deadlineMs: number) {
+  constructor(place: ApiPlace, fetch: PlainFetch, signal: AbortSignal, deadlineMs: number) {
     this.place = place;
     this.#fetch = fetch;
     this.#caller = signal;
@@ -60,7 +61,7 @@ export class Exchange {
     if (url === null) return this.nowhere(subject);
     this.#wrote ||= outgoing.method !== 'GET' && subject.isSearch !== true;
     using limit = new TimeLimit(this.#caller, this.#until - performance.now());
-    let response: Response | undefined;
+    let response: PlainAnswer | undefined;
     try {
       response = await this.#fetch(url, { ...this.#init(outgoing), signal: limit.signal });
       const { status } = response;
@@ -140,7 +141,7 @@ export class Exchange {
     this.#caller.throwIfAborted();
   }
 
-  #init({ method, body }: Outgoing): RequestInit {
+  #init({ method, body }: Outgoing): Omit<PlainRequest, 'signal'> {
     const { accept = 'application/json', authorization, headers } = this.place;
     return {
       method,
@@ -156,8 +157,8 @@ export class Exchange {
     };
   }
 
-  #headWithoutToken(headers: Headers): Headers {
-    return new Headers(Array.from(headers, ([name, value]) => [name, this.#withoutToken(value)]));
+  #headWithoutToken(headers: PlainAnswer['headers']): Reply['headers'] {
+    return new Map(Array.from(headers, ([name, value]) => [name, this.#withoutToken(value)]));
   }
 
   /** A host may answer with what it was sent, alone or in what it says. */

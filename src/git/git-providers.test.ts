@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { ISSUE_QUESTIONS, QUESTIONS } from '../../test/conformance/git-provider-under.ts';
 import { startProviderServer } from '../../test/support/git-providers/server.ts';
 import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
-import { guardedFetch } from '../egress/guarded-fetch.ts';
+import { guardedPlainFetch } from '../egress/plain-fetch.ts';
 import { NO_HOSTS } from '../egress/host-list.ts';
 import { servicePolicy } from '../egress/policy.ts';
 import { Secret } from '../secrets/secret.ts';
@@ -61,7 +61,9 @@ describe('every question goes to its own provider alone', () => {
 it('of five providers at once each sees its own token alone, wherever the others send one', async () => {
   const askable = PROVIDERS.filter((provider) => provider !== 'enterprise_sso');
   const servers = await Promise.all(askable.map(() => startProviderServer(() => ({}))));
-  const guarded = guardedFetch(servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }));
+  const guarded = guardedPlainFetch(
+    servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }),
+  );
   const tokenOf = (provider: ProviderName) => `token-of-${provider}`;
   // Whoever sends a request: the clients of Node, and of undici, which its fetch is made of.
   const sent: string[] = [];
@@ -110,7 +112,9 @@ it('a token of enterprise_sso is for git alone', () => {
 
 it('a host that the egress policy forbids is not asked, and why is said', async () => {
   const server = await startProviderServer(() => ({ body: {} }));
-  const guarded = guardedFetch(servicePolicy({ privateAllowed: () => false, allowPrivateHosts: NO_HOSTS }));
+  const guarded = guardedPlainFetch(
+    servicePolicy({ privateAllowed: () => false, allowPrivateHosts: NO_HOSTS }),
+  );
   try {
     for (const provider of PROVIDERS) {
       const host = `${server.url}/contoso`;
@@ -133,7 +137,7 @@ it('loads Octokit and Gitbeaker with the first question to who needs them', asyn
     const loaded = new Set();
     registerHooks({
       resolve(name, context, next) {
-        if (/^@(octokit|gitbeaker)\\/(request|core)$/.test(name)) loaded.add(name);
+        if (/^@(octokit|gitbeaker)\\/(endpoint|core)$/.test(name)) loaded.add(name);
         return next(name, context);
       },
     });
@@ -145,6 +149,6 @@ it('loads Octokit and Gitbeaker with the first question to who needs them', asyn
       console.log(provider, ...loaded);
     }`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
-  const all = ['@octokit/request', '@gitbeaker/core'];
+  const all = ['@octokit/endpoint', '@gitbeaker/core'];
   assert.deepEqual(stdout.trim().split('\n'), ['forgejo', `github ${all[0]}`, `gitlab ${all.join(' ')}`]);
 });

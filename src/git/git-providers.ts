@@ -1,4 +1,5 @@
 import type { ProviderName } from '../contract/providers.ts';
+import type { PlainFetch } from '../egress/plain-fetch.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { ProviderAccess } from './access.ts';
 import { azureDevops } from './adapters/azure-devops.ts';
@@ -28,8 +29,8 @@ export function gitProvider(at: {
   /** As stored; "" for the provider's own. */
   host: string;
   token: Secret | null;
-  /** A guarded `fetch`: the host is one that a user gave. */
-  fetch: typeof globalThis.fetch;
+  /** Guarded: the host is one that a user gave. */
+  fetch: PlainFetch;
   /** Milliseconds for each question; ten seconds when not given. */
   deadlineMs?: number;
 }): GitProvider | null {

@@ -1,7 +1,8 @@
 /** The head of an answer and what it says, as far as it was read. */
 export interface Reply {
   status: number;
-  headers: Headers;
+  /** Names in small letters. */
+  headers: ReadonlyMap<string, string>;
   text: string;
 }
 

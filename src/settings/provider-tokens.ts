@@ -6,6 +6,7 @@ import {
   type ProviderTokensBody,
   type TokenStatus,
 } from '../contract/providers.ts';
+import type { PlainFetch } from '../egress/plain-fetch.ts';
 import { ServiceError } from '../errors.ts';
 import { checkToken, type TokenCheck } from '../git/check-token.ts';
 import { providerDestination } from '../git/provider-address.ts';
@@ -28,7 +29,7 @@ export type Answers = Partial<Record<ProviderName, Answer>>;
 export async function askProviders(
   stored: SettingsDocument['tokens'],
   given: ProviderTokens,
-  fetch: typeof globalThis.fetch,
+  fetch: PlainFetch,
   signal: AbortSignal,
 ): Promise<Answers> {
   const asked = await Promise.all(

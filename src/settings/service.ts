@@ -4,6 +4,7 @@ import type { SecretChange, SecretList, NewSecret } from '../contract/secrets.ts
 import type { ProviderTokensBody, TokenStatus } from '../contract/providers.ts';
 import type { SettingsBody, SettingsPatch, SettingsView } from '../contract/settings.ts';
 import type { SettingsCheckBody } from '../contract/settings-check.ts';
+import type { PlainFetch } from '../egress/plain-fetch.ts';
 import { ServiceError } from '../errors.ts';
 import type { ModelSettings } from '../model/resolve.ts';
 import type { TextRedactor } from '../secrets/redactor.ts';
@@ -33,7 +34,7 @@ export interface SettingsServiceOptions {
   transact: Transact<AuditedStores>;
   vault: Vault;
   /** For asking git providers about tokens, at hosts that users name. */
-  fetch: typeof globalThis.fetch;
+  fetch: PlainFetch;
 }
 
 /** What one user has stored, with the secrets beside it. */
@@ -57,7 +58,7 @@ export class SettingsService {
   readonly #read: SettingsStore;
   readonly #transact: Transact<AuditedStores>;
   readonly #seals: Seals;
-  readonly #fetch: typeof globalThis.fetch;
+  readonly #fetch: PlainFetch;
   /** What was made for the settings as they are stored, and the secrets that were brought along. */
   readonly #redactors = new WeakMap<SettingsDocument, WeakMap<readonly Secret[], TextRedactor>>();
 

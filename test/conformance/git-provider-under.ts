@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { guardedFetch } from '../../src/egress/guarded-fetch.ts';
+import { guardedPlainFetch } from '../../src/egress/plain-fetch.ts';
 import { NO_HOSTS } from '../../src/egress/host-list.ts';
 import { servicePolicy } from '../../src/egress/policy.ts';
 import type { Answer } from '../../src/git/answer.ts';
@@ -39,7 +39,9 @@ export class Under {
   readonly server: ProviderServer;
   /** Every request that left. */
   readonly sent: Request[] = [];
-  readonly #fetch = guardedFetch(servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }));
+  readonly #fetch = guardedPlainFetch(
+    servicePolicy({ privateAllowed: () => true, allowPrivateHosts: NO_HOSTS }),
+  );
 
   constructor(dialect: ProviderDialect, server: ProviderServer) {
     this.dialect = dialect;

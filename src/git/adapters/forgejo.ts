@@ -18,6 +18,7 @@ import type {
 } from '../git-provider.ts';
 import { hasNext } from '../link-header.ts';
 import { overallState } from '../overall-state.ts';
+import type { Reply } from '../reply.ts';
 import { askEach } from '../side-by-side.ts';
 import { contents, entriesIn, fileIn } from './github-like-contents.ts';
 import * as like from './github-like-shapes.ts';
@@ -145,9 +146,9 @@ function paging({ page, perPage }: PageOf) {
   return { page, limit: perPage };
 }
 
-function totalOf(headers: Headers): number | null {
+function totalOf(headers: Reply['headers']): number | null {
   const total = headers.get('x-total-count');
-  return total !== null && /^\d{1,9}$/.test(total) ? Number(total) : null;
+  return total !== undefined && /^\d{1,9}$/.test(total) ? Number(total) : null;
 }
 
 function below(repository: string, path: string | null) {

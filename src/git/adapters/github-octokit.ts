@@ -1,9 +1,9 @@
-import type { Endpoints } from '@octokit/types';
+import type { EndpointInterface, Endpoints } from '@octokit/types';
 import type { z } from 'zod';
 import { type Answer, mapAnswer } from '../answer.ts';
 import type { Exchange, Outgoing, Subject } from '../exchange.ts';
 import { hasNext } from '../link-header.ts';
-import { jsonIn, type Reply } from '../reply.ts';
+import { jsonIn } from '../reply.ts';
 
 type Route = keyof Endpoints;
 /** Of a route; null when what is asked for can't be there. */
@@ -14,8 +14,8 @@ export interface Question<T> extends Subject {
 }
 
 /**
- * Asks GitHub by Octokit, which knows the routes of GitHub's API and what each takes. The exchange carries what it
- * writes, so it never has the token.
+ * Asks GitHub by Octokit, which knows the routes of GitHub's API and what each takes. It writes the requests, and the
+ * exchange carries them: Octokit never has the token.
  */
 export class Github {
   readonly exchange: Exchange;
@@ -61,15 +61,14 @@ export class Github {
   ): Promise<Answer<{ value: T; more: boolean }>> {
     if (parameters === null) return this.exchange.nowhere(question);
     // Loaded with the first question.
-    const { request } = await import('@octokit/request');
-    const told = await this.exchange.carry(question, (send) => {
-      const fetch = async (url: string, { method, body }: Omit<Outgoing, 'url'>) =>
-        asText(await send({ url, method, body }));
-      return request(route, { ...parameters, request: { fetch } });
-    });
-    if (told.kind !== 'ok') return told;
-    const read = this.exchange.read(jsonIn(String(told.value.data)), question.shape, question);
-    return mapAnswer(read, (value) => ({ value, more: hasNext(told.value.headers.link) }));
+    const { endpoint } = await import('@octokit/endpoint');
+    const outgoing = outgoingBy(endpoint, route, parameters);
+    if (outgoing === null) return this.exchange.nowhere(question);
+    const sent = await this.exchange.send(outgoing, question);
+    if (sent.kind !== 'ok') return sent;
+    const { headers, text } = sent.value;
+    const read = this.exchange.read(jsonIn(text), question.shape, question);
+    return mapAnswer(read, (value) => ({ value, more: hasNext(headers.get('link')) }));
   }
 }
 
@@ -79,11 +78,17 @@ export function within<P>(repository: string, others: P): (P & { owner: string; 
   return owner && repo && more.length === 0 ? { ...others, owner, repo } : null;
 }
 
-/**
- * The reply as Octokit leaves it alone: as a text. Its own parser, for numbers of any length, takes seconds for 4 MiB of
- * them; and of the head it would log what the host says of deprecation.
- */
-function asText({ headers, text }: Reply): Response {
-  const link = headers.get('link');
-  return new Response(text, { headers: { 'content-type': 'text/plain', ...(link && { link }) } });
+/** Null when what is asked for can't be there: text that is no Unicode stands in no address. */
+function outgoingBy(
+  endpoint: EndpointInterface,
+  route: string,
+  parameters: Record<string, unknown>,
+): Outgoing | null {
+  try {
+    const { method, url, body } = endpoint(route, parameters);
+    return { method, url, body: body === undefined ? body : JSON.stringify(body) };
+  } catch (error) {
+    if (error instanceof URIError) return null;
+    throw error;
+  }
 }
