@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Event } from '../../src/events/event.ts';
 import { call, gate, say, status } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
 
 const finish = call('finish', { message: 'done' });
+/** What a title takes: its cost shows that its answer has come. */
+const USAGE = { prompt: 5000, completion: 10 };
+const isPaid = (events: readonly Event[]): boolean =>
+  events.some(({ llm_metrics }) => (llm_metrics?.accumulated_token_usage.prompt_tokens ?? 0) >= USAGE.prompt);
 
 describe('titles', () => {
   let model: ModelServer;
@@ -30,12 +35,7 @@ describe('titles', () => {
   const finished = (id: string) => parley.until(id, ({ agent_state }) => agent_state === 'finished');
 
   it('are given by the model, told to who watches, without tools, and their cost counts', async () => {
-    model.answerTitles(
-      gate(
-        'named',
-        say('"Mending the login of deploy-secret-value"', { usage: { prompt: 5000, completion: 10 } }),
-      ),
-    );
+    model.answerTitles(gate('named', say('"Mending the login of deploy-secret-value"', { usage: USAGE })));
     await create('named', 'Please mend the login page, it is broken since Monday, thanks a lot.');
     const following = await fetch(`${parley.url}/api/conversations/named/events/stream`, {
       headers: { 'x-session-api-key': TEST_KEY },
@@ -51,20 +51,19 @@ describe('titles', () => {
     await reader.cancel();
     assert.equal((await parley.until('named', () => true)).title, 'Mending the login of <secret_hidden>');
     assert.equal(model.titles.at(-1)?.body.tools, undefined);
-    const events = await parley.untilEvents('named', (now) =>
-      now.some(({ llm_metrics }) => (llm_metrics?.accumulated_token_usage.prompt_tokens ?? 0) > 5000),
-    );
+    const events = await parley.untilEvents('named', isPaid);
     assert.ok((events.at(-1)?.llm_metrics?.accumulated_cost ?? 0) > 0.01);
   });
 
   it('of the user stay, also when they are given while the model thinks of one', async () => {
-    model.answerTitles(gate('renamed', say('The name of the model')));
+    model.answerTitles(gate('renamed', say('The name of the model', { usage: USAGE })));
+    const asked = model.titles.length + 1;
     await create('renamed', 'Hello there');
     await finished('renamed');
+    await model.until(() => model.titles.length === asked);
     await parley.ok('PATCH', '/api/conversations/renamed', { title: 'My own' });
-    const asked = model.titles.length;
     model.open('renamed');
-    await model.until(() => model.titles[asked - 1]?.abandoned === false);
+    await parley.untilEvents('renamed', isPaid);
     await parley.ok('POST', '/api/conversations/renamed/message', { message: 'more' });
     await parley.untilEvents(
       'renamed',
