@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 
 import { userMessage } from '../events/build.ts';
@@ -63,13 +64,16 @@ test('a model without a known price is refused while a budget is set, and used w
   assert.deepEqual(await stage.run(), { kind: 'finished' });
 });
 
-test('a run that takes too long is ended: its command is interrupted, what is open is answered, a message goes on', async () => {
+test('a run that takes too long is ended: its command is interrupted, what is open is answered, a message goes on', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const stage = new Stage([{ calls: [bash('long'), bash('never')] }, { calls: [finish()] }]);
   stage.sandbox.exec_ = async (_, { signal }) => {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const aborted = once(signal, 'abort');
+    t.mock.timers.tick(60_000);
+    await aborted;
     return { kind: 'interrupted', exitCode: 130 };
   };
-  const outcome = await stage.run({ timeouts: { modelMs: 60_000, runMs: 50 } });
+  const outcome = await stage.run({ timeouts: { modelMs: 60_000, runMs: 60_000 } });
   assert.ok(outcome.kind === 'failed' && outcome.code === 'run_timed_out');
   assert.deepEqual(stage.sandbox.commands, ['long']);
   assert.deepEqual(stage.story().slice(-3), ['→ run', '→ error', 'state error']);

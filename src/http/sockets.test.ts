@@ -154,8 +154,9 @@ describe('Socket.IO', () => {
     await happens(socket, 'connect');
     const [row] = await http.storage.read.keys.listKeys(userId);
     assert.ok(row);
+    const gone = happens(socket, 'disconnect');
     await http.storage.transact(({ keys }) => keys.revokeKey(row.id, new Date().toISOString()));
-    await happens(socket, 'disconnect');
+    await gone;
   });
 
   it('ends a connection whose payload is too large; others stay', async () => {

@@ -9,7 +9,7 @@ import { GroupCommit } from './group-commit.ts';
 import { openForReading, openForWriting } from './sqlite.ts';
 
 /** A database of one table, what was done to it in order, and what was published. */
-async function setUp(t: TestContext, { patienceMs = 10_000 } = {}) {
+async function setUp(t: TestContext, { patienceMs = 60_000 } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'parley-commit-'));
   const path = join(directory, 'test.db');
   const database = await openForWriting(path);

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import { type Event, isObservation } from '../../src/events/event.ts';
 import { GIT_TOKEN, startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
-import { leaksIn } from '../support/leaks.ts';
+import { leaksIn, textOf } from '../support/leaks.ts';
 import { call, calls, say, status } from '../support/model-answers.ts';
 import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -287,7 +287,7 @@ async function leaksInFiles(directory: string, except: readonly string[]): Promi
     found.push(...leaksIn(entry.name, SECRETS).map((name) => `name of ${path}: ${name}`));
     if (entry.isDirectory()) found.push(...(await leaksInFiles(path, except)));
     else if (entry.isFile())
-      found.push(...leaksIn(await readFile(path, 'latin1'), SECRETS).map((name) => `${path}: ${name}`));
+      found.push(...leaksIn(await textOf(path), SECRETS).map((name) => `${path}: ${name}`));
   }
   return found;
 }

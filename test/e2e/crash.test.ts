@@ -100,7 +100,11 @@ describe('kill -9 of the service', () => {
 
   it('while the repository is cloned: it is cloned again', async () => {
     model.play(
-      byTurn([call('execute_bash', { command: 'cat a.txt; git status --short --branch' }), say('done')]),
+      byTurn([
+        // Not sooner: a command that a late crash meets has no outcome.
+        gate('cloned', call('execute_bash', { command: 'cat a.txt; git status --short --branch' })),
+        say('done'),
+      ]),
     );
     await parley.ok('POST', '/api/conversations', {
       conversation_id: 'clone',
@@ -113,6 +117,7 @@ describe('kill -9 of the service', () => {
     );
     await parley.crash();
     await parley.start();
+    model.open('cloned');
     await parley.until('clone', ({ agent_state }) => agent_state === 'awaiting_user_input');
     const events = await parley.events('clone');
     assertWhole(events);

@@ -6,7 +6,7 @@ import { byTurn } from '../support/model-script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 
-const FILL = 'head -c 30M /dev/zero | split -b 8M - /workspace/fill-$RANDOM- && sleep 60';
+const FILL = 'head -c 30M /dev/zero | split -b 8M - "$(mktemp -d /workspace/fill-XXXXXX)/" && sleep 60';
 
 describe('the disk', () => {
   let model: ModelServer;
@@ -53,7 +53,7 @@ describe('the disk', () => {
     await parley.start();
     assert.match((await ran(FILL)).said, /more than the 20 MiB/);
     const { said } = await ran(
-      'du -sm /workspace | cut -f1; rm /workspace/fill-*; echo removed; sleep 0.5; echo still here',
+      'du -sm /workspace | cut -f1; rm -r /workspace/fill-*; echo removed; sleep 0.5; echo still here',
     );
     assert.match(said, /^\d+\nremoved\nstill here\n/);
   });

@@ -136,10 +136,11 @@ describe('a replay, with no model configured', () => {
   it('goes on behind what was done when the service was killed, and repeats nothing', async () => {
     const events = [
       { source: 'user', action: 'message', args: { content: 'count' } },
+      // In the middle of the second one it is killed.
       ...[1, 2, 3].map((n) => ({
         source: 'agent',
         action: 'run',
-        args: { command: `echo ${n} >> /workspace/count; sleep 0.3` },
+        args: { command: `echo ${n} >> /workspace/count${n === 2 ? '; sleep 100' : ''}` },
       })),
       { source: 'agent', action: 'run', args: { command: 'cat /workspace/count' } },
       { source: 'agent', action: 'finish', args: { final_thought: 'counted' } },

@@ -1,6 +1,7 @@
 import { type Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { PATIENCE_MS } from '../support/eventually.ts';
 import type { HostileRequest } from './requests.ts';
 
 /** What came back. */
@@ -11,9 +12,7 @@ export interface Outcome {
   text: string;
 }
 
-/** Milliseconds an answer may take: far more than any needs. It tells a hang, and nothing about speed. */
-const PATIENCE_MS = 30_000;
-
+/** Far more time than any answer needs: it tells a hang, and nothing about speed. */
 export async function inDue<T>(answer: Promise<T>, what: string): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`no answer: ${what}`)), PATIENCE_MS);

@@ -15,6 +15,7 @@ import type { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { ownPort } from './own-port.ts';
 
 const run = promisify(execFile);
 
@@ -292,10 +293,10 @@ function answer(
   response.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(body);
 }
 
+/** At a port of its own: when it has gone, nobody else is found there. */
 async function listen(server: Listener): Promise<number> {
-  server.listen(0, '127.0.0.1');
+  const port = await ownPort();
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  return port;
 }

@@ -97,9 +97,10 @@ export async function inside({
   const address = relay.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const config = join(directory, 'gitconfig');
-  const identity = '[user]\n\tname = A\n\temail = a@example.org\n';
+  // Nothing goes on in the background when a command has ended: the directory is removed then.
+  const own = '[user]\n\tname = A\n\temail = a@example.org\n[maintenance]\n\tauto = false\n';
   const proxy = `http://127.0.0.1:${address.port}`;
-  await writeFile(config, gitFrontConfig(gitFront).replace(PROXY_INSIDE, proxy) + identity);
+  await writeFile(config, gitFrontConfig(gitFront).replace(PROXY_INSIDE, proxy) + own);
   const env = {
     PATH: process.env['PATH'],
     HOME: directory,

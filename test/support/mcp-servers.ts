@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { ownPort } from './own-port.ts';
 
 /** Where a server of npm begins: an argument for Node. */
 export const EVERYTHING = fileURLToPath(
@@ -22,8 +23,8 @@ export interface RemoteUnderTest {
 
 /** `server-everything` as it comes from npm, over HTTP, on loopback. */
 export async function startEverything(kind: 'sse' | 'streamableHttp'): Promise<RemoteUnderTest> {
-  let server = await start(kind, 0);
-  const { port } = server;
+  const port = await ownPort();
+  let server = await start(kind, port);
   return {
     url: `http://127.0.0.1:${port}/${kind === 'sse' ? 'sse' : 'mcp'}`,
     async restart() {
@@ -34,21 +35,20 @@ export async function startEverything(kind: 'sse' | 'streamableHttp'): Promise<R
   };
 }
 
-async function start(kind: string, wanted: number): Promise<{ port: number; kill: () => Promise<void> }> {
+async function start(kind: string, port: number): Promise<{ kill: () => Promise<void> }> {
   const loopback = fileURLToPath(new URL('mcp-loopback.ts', import.meta.url));
   const child = spawn(process.execPath, ['--import', loopback, EVERYTHING, kind], {
-    env: { PORT: String(wanted), PATH: process.env['PATH'] ?? '' },
+    env: { PORT: String(port), PATH: process.env['PATH'] ?? '' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const listening = Promise.withResolvers<number>();
+  const listening = Promise.withResolvers<void>();
   createInterface({ input: child.stderr }).on('line', (line) => {
-    const port = /^port (\d+)$/.exec(line)?.[1];
-    if (port) listening.resolve(Number(port));
+    if (/^port \d+$/.test(line)) listening.resolve();
   });
   const exited = once(child, 'exit');
   child.once('exit', (code) => listening.reject(new Error(`server-everything ended with ${code}`)));
+  await listening.promise;
   return {
-    port: await listening.promise,
     async kill() {
       child.kill('SIGKILL');
       await exited;
@@ -111,12 +111,12 @@ export async function startScriptedMcp(
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...given }));
   };
   const server = createServer((request, response) => void serve(request, response));
-  server.listen(0, '127.0.0.1');
+  // Of its own: when it has gone, nobody else is found there.
+  const port = await ownPort();
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
   return {
-    url: `http://127.0.0.1:${address.port}/mcp`,
+    url: `http://127.0.0.1:${port}/mcp`,
     requests,
     called: called.promise,
     calls: () => requests.filter(({ method }) => method === 'tools/call'),

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { parseHostList } from '../../egress/host-list.ts';
+import { ownPort } from '../../../test/support/own-port.ts';
 import { sandboxPolicy } from '../../egress/policy.ts';
 import type { Resolve } from '../../egress/resolver.ts';
 import { startGateway, type Gateway } from './gateway.ts';
@@ -333,10 +334,7 @@ describe('a gateway', () => {
   });
 
   it('says of a host that does not answer only why', async () => {
-    const closed = createTcpServer();
-    const port = await listen(closed);
-    closed.close();
-    await once(closed, 'close');
+    const port = await ownPort();
     const { path } = await gatewayTo([port]);
     assert.match(
       await get(path, `http://ok.test:${port}/`),

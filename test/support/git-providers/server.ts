@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { ownPort } from '../own-port.ts';
 
 /** A request as a fake provider sees it. */
 export interface Asked {
@@ -51,9 +52,12 @@ export async function startProviderServer(answer: (asked: Asked) => Given): Prom
     response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
   }
   const server = createServer((incoming, response) => void serve(incoming, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // Of its own: when it has gone, nobody else is found there.
+  const port = await ownPort();
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     asked,
     answerAll: (given) => {
       always = given;
