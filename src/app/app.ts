@@ -100,7 +100,7 @@ export async function build(
   const opening = openSandboxes(config, outgoing.policy, log, {
     pushRules: {
       policy: config.pushPolicy,
-      made: async (conversation, refs) => new Set(await read.conversations.madeRefs(conversation, refs)),
+      made: async (conversation, refs) => new Set(await read.madeRefs.among(conversation, refs)),
     },
     pushed: (push) => note(push).catch((error: unknown) => log.error({ err: error }, 'a push was not noted')),
   });

@@ -14,7 +14,7 @@ const AT_REST: ReadonlySet<AgentState> = new Set<AgentState>(['awaiting_user_inp
 export async function runForUser(ports: ConversationPorts, key: number, action: NewEvent): Promise<void> {
   const { drivers, transact } = ports;
   const { fenced, userId } = await transact(async (stores) => {
-    const { conversations, events } = stores;
+    const { conversations, events, openActions } = stores;
     const row = await conversations.get(key);
     if (!row || row.status !== 'RUNNING' || !AT_REST.has(row.agentState)) throw notAtRest();
     await admitToLine(conversations, row);
@@ -22,7 +22,7 @@ export async function runForUser(ports: ConversationPorts, key: number, action: 
     const generation = await conversations.fence(key);
     const [written] = await events.append(key, [action]);
     if (!written) throw new Error(`conversation ${key} took no action`);
-    await conversations.setAction(key, written.id, 'recorded');
+    await openActions.set(key, written.id, 'recorded');
     await rouse(stores, row, { wanted: true, unfinished: true });
     return { fenced: generation, userId: row.userId };
   });

@@ -5,6 +5,7 @@ import type { ConversationPorts, ConversationStores } from './ports.ts';
 import { secretsOf } from '../mcp/server.ts';
 import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
+import type { IdempotencyStore } from './idempotency.ts';
 import { ownServers } from './own-servers.ts';
 import { canonicalRequest, requestBinding, requestOf, storedRequest, workplace } from './request.ts';
 import type { Conversation } from './store.ts';
@@ -40,13 +41,13 @@ export async function createOrJoin(
   };
   const redactor = await ports.redactor(userId, asked.own);
   for (;;) {
-    const named = await idOf(ports.read, asked);
+    const named = await idOf(ports.read.idempotency, asked);
     const known = named === undefined ? undefined : await ports.read.conversations.find(userId, named);
     // A long message takes a while, and a transaction has none.
     const words = known ? await wordsToJoin(ports, known, asked) : null;
     const touched = await ports.transact(async (stores) => {
       const { conversations } = stores;
-      const now = await idOf(stores, asked);
+      const now = await idOf(stores.idempotency, asked);
       const row = now === undefined ? undefined : await conversations.find(userId, now);
       // Somebody has made or removed it meanwhile: looked at anew.
       if (row?.key !== known?.key) return null;
@@ -75,13 +76,13 @@ interface Asked {
 
 /** The id that the request names, or that its `Idempotency-Key` has got; undefined for a new one. */
 async function idOf(
-  { conversations }: Pick<ConversationStores, 'conversations'>,
+  idempotency: IdempotencyStore,
   { userId, body, idempotencyKey, now }: Asked,
 ): Promise<string | undefined> {
   if (body.conversation_id) return body.conversation_id;
   if (idempotencyKey === undefined) return undefined;
   const after = new Date(now.getTime() - IDEMPOTENCY_MS).toISOString();
-  return await conversations.idempotent(userId, idempotencyKey, after);
+  return await idempotency.find(userId, idempotencyKey, after);
 }
 
 /** What a request says in a conversation that is there; null when it is the one that made it, or says nothing. */
@@ -101,7 +102,10 @@ async function wordsToJoin(
 
 async function create(
   { vault, opening }: ConversationPorts,
-  { conversations }: ConversationStores,
+  {
+    conversations,
+    idempotency,
+  }: Pick<ConversationStores, 'conversations'> & { idempotency: IdempotencyStore },
   { userId, body, request, idempotencyKey, now }: Asked,
   id: string,
   { redact }: TextRedactor,
@@ -126,7 +130,7 @@ async function create(
     [stateChanged('loading')],
   );
   if (idempotencyKey !== undefined) {
-    await conversations.saveIdempotent(userId, idempotencyKey, id, now.toISOString());
+    await idempotency.save(userId, idempotencyKey, id, now.toISOString());
   }
   return { key, id, status: 'STARTING', wanted: true };
 }

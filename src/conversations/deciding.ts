@@ -3,7 +3,7 @@ import { stateChanged } from '../events/build.ts';
 import type { Event, NewEvent } from '../events/event.ts';
 import { decided, isActionEvent, rejection } from '../security/confirmation.ts';
 import type { ConversationPorts, ConversationStores } from './ports.ts';
-import type { ConversationStore } from './store.ts';
+import type { OpenActionStore } from './open-actions.ts';
 import { rouse } from './waking.ts';
 
 interface Decision {
@@ -21,11 +21,11 @@ interface Decision {
  */
 export async function decide(ports: ConversationPorts, key: number, decision: Decision): Promise<void> {
   const { drivers, read, transact } = ports;
-  if ((await awaitingAction(read.conversations, key)) === null) throw nothingAwaits(decision);
+  if ((await awaitingAction(read.openActions, key)) === null) throw nothingAwaits(decision);
   if (decision.state === 'user_confirmed') await ports.admitWork();
   const { fenced, userId } = await transact(async (stores) => {
     const { conversations } = stores;
-    const waits = await awaitingAction(conversations, key);
+    const waits = await awaitingAction(stores.openActions, key);
     const row = await conversations.get(key);
     if (!row || waits === null) throw nothingAwaits(decision);
     // The run that asked may not have ended yet, and would take back what is wanted here. It has nothing else to do.
@@ -39,7 +39,7 @@ export async function decide(ports: ConversationPorts, key: number, decision: De
 }
 
 async function answer(
-  { conversations, events }: ConversationStores,
+  { openActions, events }: ConversationStores,
   { key, waits }: { key: number; waits: number },
   { state, reason, asked }: Decision,
 ): Promise<void> {
@@ -50,15 +50,15 @@ async function answer(
   const again = decided(question, confirmed ? 'confirmed' : 'rejected');
   const written = await events.append(key, [asked, stateChanged(state), again]);
   const id = written.at(-1)?.id ?? waits;
-  await conversations.closeActions(key, [waits]);
-  if (confirmed) await conversations.setAction(key, id, 'recorded');
+  await openActions.close(key, [waits]);
+  if (confirmed) await openActions.set(key, id, 'recorded');
   // The run that follows takes up what the user has said meanwhile; without it there is nothing to do.
   else await events.append(key, [...rejection(question, id, reason), stateChanged('awaiting_user_input')]);
 }
 
 /** The id of the action that waits for its user. */
-async function awaitingAction(conversations: ConversationStore, key: number): Promise<number | null> {
-  const open = await conversations.openActions(key);
+async function awaitingAction(openActions: OpenActionStore, key: number): Promise<number | null> {
+  const open = await openActions.of(key);
   return open.find(({ state }) => state === 'awaiting')?.eventId ?? null;
 }
 

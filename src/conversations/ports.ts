@@ -6,11 +6,22 @@ import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Transact } from '../transact.ts';
+import type { ExperimentStore } from './experiments.ts';
+import type { IdempotencyStore } from './idempotency.ts';
+import type { OpenActionStore } from './open-actions.ts';
 import type { ConversationStore } from './store.ts';
 
 export interface ConversationStores {
   conversations: ConversationStore;
   events: EventLog;
+  openActions: OpenActionStore;
+}
+
+/** What the service writes beside them. */
+interface WrittenStores extends ConversationStores {
+  experiments: ExperimentStore;
+  idempotency: IdempotencyStore;
+  audit: AuditStore;
 }
 
 /** What the service asks of whoever drives conversations. */
@@ -52,8 +63,8 @@ export type UserAction = (
 
 /** What conversations stand on. */
 export interface ConversationPorts {
-  read: ConversationStores;
-  transact: Transact<ConversationStores & { audit: AuditStore }>;
+  read: ConversationStores & { idempotency: IdempotencyStore };
+  transact: Transact<WrittenStores>;
   vault: Vault;
   drivers: Drivers;
   watchers: Watchers;

@@ -174,8 +174,8 @@ export class ConversationService {
 
   /** Kept for a conversation that may come later, as V0's orchestrators do it. */
   async saveExperiment(principal: Principal, id: string, config: unknown): Promise<void> {
-    await this.#ports.transact(({ conversations }) =>
-      conversations.saveExperiment(principal.userId, id, JSON.stringify(config)),
+    await this.#ports.transact(({ experiments }) =>
+      experiments.save(principal.userId, id, JSON.stringify(config)),
     );
   }
 

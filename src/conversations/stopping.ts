@@ -2,7 +2,7 @@ import type { ConversationStatus } from '../contract/conversations.ts';
 import { errorObservation, stateChanged } from '../events/build.ts';
 import type { AgentState, NewEvent } from '../events/event.ts';
 import type { ConversationPorts, ConversationStores } from './ports.ts';
-import type { ConversationStore } from './store.ts';
+import type { OpenActionStore } from './open-actions.ts';
 
 /** Said of an action that a stop left without a result; V0's id, which its pages know. */
 const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
@@ -40,10 +40,10 @@ export async function halt(
 ): Promise<void> {
   const { drivers, transact } = ports;
   await interrupt(ports, key);
-  const { fenced, starting } = await transact(async ({ conversations, events }) => {
+  const { fenced, starting } = await transact(async ({ conversations, events, openActions }) => {
     const generation = await conversations.fence(key);
-    await events.append(key, [asked, ...(await leftOpen(conversations, key)), stateChanged(state)]);
-    await closeAll(conversations, key);
+    await events.append(key, [asked, ...(await leftOpen(openActions, key)), stateChanged(state)]);
+    await closeAll(openActions, key);
     const row = await conversations.get(key);
     const begun = row?.status === 'STARTING' ? row : null;
     // Only the agent was halted: a start that was under way goes on, or the conversation would wait for it for ever.
@@ -69,10 +69,13 @@ export async function interrupt({ drivers, transact }: ConversationPorts, key: n
 }
 
 /** Sets it stopped, with an answer for everything that was open; gives the generation that fences what was before. */
-async function setStopped({ conversations, events }: ConversationStores, key: number): Promise<number> {
+async function setStopped(
+  { conversations, events, openActions }: ConversationStores,
+  key: number,
+): Promise<number> {
   const generation = await conversations.fence(key);
-  await events.append(key, [...(await leftOpen(conversations, key)), stateChanged('stopped')]);
-  await closeAll(conversations, key);
+  await events.append(key, [...(await leftOpen(openActions, key)), stateChanged('stopped')]);
+  await closeAll(openActions, key);
   await conversations.change(key, { status: 'STOPPED', runtimeStatus: 'STATUS$STOPPED', error: null });
   return generation;
 }
@@ -84,8 +87,8 @@ async function endBefore({ drivers }: ConversationPorts, key: number, fenced: nu
 }
 
 /** The answers of what a stop leaves undone: every action of the log gets one. */
-async function leftOpen(conversations: ConversationStore, key: number): Promise<NewEvent[]> {
-  const open = await conversations.openActions(key);
+async function leftOpen(openActions: OpenActionStore, key: number): Promise<NewEvent[]> {
+  const open = await openActions.of(key);
   return open.map(({ eventId, state }) =>
     errorObservation(
       state === 'started'
@@ -97,9 +100,9 @@ async function leftOpen(conversations: ConversationStore, key: number): Promise<
   );
 }
 
-async function closeAll(conversations: ConversationStore, key: number): Promise<void> {
-  const open = await conversations.openActions(key);
-  await conversations.closeActions(
+async function closeAll(openActions: OpenActionStore, key: number): Promise<void> {
+  const open = await openActions.of(key);
+  await openActions.close(
     key,
     open.map(({ eventId }) => eventId),
   );

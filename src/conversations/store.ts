@@ -88,14 +88,6 @@ export interface ConversationFilter {
   trigger?: string;
 }
 
-/** recorded: not begun. awaiting: for its user. started: may have had its effect. Answered ones are gone from here. */
-export type OpenActionState = 'recorded' | 'awaiting' | 'started';
-
-export interface OpenAction {
-  eventId: number;
-  state: OpenActionState;
-}
-
 export interface ConversationStore {
   /** Inserts a row that is STARTING and wanted, with the events its log begins with, and gives its number. */
   insert(conversation: NewConversation, first?: readonly NewEvent[]): Promise<number>;
@@ -139,19 +131,4 @@ export interface ConversationStore {
   ofDisabledUsers(): Promise<number[]>;
   /** Numbers above `after` of STOPPED ones that nobody drives or wants and that were last touched before `before`. */
   untouched(before: string, after: number, limit: number): Promise<number[]>;
-
-  openActions(key: number): Promise<OpenAction[]>;
-  setAction(key: number, eventId: number, state: OpenActionState): Promise<void>;
-  closeActions(key: number, eventIds: readonly number[]): Promise<void>;
-
-  /** Which of these refs (`refs/heads/fix`) the conversation has made at its repository, and not removed. */
-  madeRefs(key: number, among: readonly string[]): Promise<string[]>;
-  /** Notes refs that it has made and removed there: at most 1,000 are kept. Nothing for a removed conversation. */
-  noteRefs(key: number, refs: { made: readonly string[]; removed: readonly string[] }): Promise<void>;
-
-  experiment(userId: string, id: string): Promise<string | undefined>;
-  saveExperiment(userId: string, id: string, config: string): Promise<void>;
-  /** The conversation an `Idempotency-Key` created since `after`, if any. */
-  idempotent(userId: string, idempotencyKey: string, after: string): Promise<string | undefined>;
-  saveIdempotent(userId: string, idempotencyKey: string, id: string, at: string): Promise<void>;
 }

@@ -11,6 +11,8 @@ import type { Conversation, ConversationChange, ConversationStore } from './stor
 /** How many conversations of one user may wait for their turn. */
 const MAX_WAITING = 1_000;
 
+type Rows = Pick<ConversationStores, 'conversations' | 'events'>;
+
 /** A conversation as a transaction leaves it; `wanted` when somebody is to be told to drive it. */
 export interface Touched {
   key: number;
@@ -41,7 +43,7 @@ export async function wordsOf(
 
 /** Appends what the user says, which has to be taken up: a stopped conversation is started. @throws ServiceError queue_full */
 export async function say(
-  { conversations, events }: ConversationStores,
+  { conversations, events }: Rows,
   row: Conversation,
   { first, said }: Words,
 ): Promise<Touched> {
@@ -53,7 +55,7 @@ export async function say(
 }
 
 /** Starts a stopped conversation, or one that failed; lets work go on that nobody does. @throws ServiceError queue_full */
-export async function wake(stores: ConversationStores, row: Conversation): Promise<Touched> {
+export async function wake(stores: Rows, row: Conversation): Promise<Touched> {
   const wanted = awake(row).status !== undefined || (row.unfinished && row.driver === null);
   if (wanted) await admitToLine(stores.conversations, row);
   const status = wanted ? await rouse(stores, row, { wanted: true }) : row.status;
@@ -65,7 +67,7 @@ export async function wake(stores: ConversationStores, row: Conversation): Promi
  * first, as a new one is. @throws Fenced, ConversationGone
  */
 export async function rouse(
-  { conversations, events }: ConversationStores,
+  { conversations, events }: Rows,
   row: Conversation,
   more: ConversationChange,
   generation?: number,

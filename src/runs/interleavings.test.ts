@@ -183,7 +183,7 @@ async function assertAtRest({ here, acknowledged }: World, id: Operation['id']):
     assert.equal(texts.filter((one) => one === text).length, 1, `${text} is in the log of ${id} once`);
   }
   assert.ok(['RUNNING', 'STOPPED'].includes(row.status), `${id} rests as ${row.status}`);
-  assert.deepEqual(await here.storage.read.conversations.openActions(row.key), []);
+  assert.deepEqual(await here.storage.read.openActions.of(row.key), []);
   for (const { id: asked } of events.filter((event) => isAction(event, 'run'))) {
     const answers = events.filter((event) => isObservation(event, 'error') && event.cause === asked);
     assert.equal(answers.length, 1, `action ${asked} of ${id} has one answer`);

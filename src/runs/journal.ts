@@ -1,7 +1,8 @@
 import type { Journal, StepRecord } from '../agent/journal.ts';
 import type { ProviderWrite } from '../agent/tools/provider/hosted.ts';
 import type { AuditFact, AuditStore } from '../audit/audit.ts';
-import type { Conversation, ConversationStore, OpenActionState } from '../conversations/store.ts';
+import type { OpenActionState, OpenActionStore } from '../conversations/open-actions.ts';
+import type { Conversation, ConversationStore } from '../conversations/store.ts';
 import { type Event, type NewEvent, isAction } from '../events/event.ts';
 import { type EventLog, Fenced } from '../events/log.ts';
 import { redactInTurns } from '../events/redact.ts';
@@ -11,13 +12,14 @@ import type { Transact } from '../transact.ts';
 interface JournalStores {
   conversations: ConversationStore;
   events: EventLog;
+  openActions: OpenActionStore;
   audit: AuditStore;
 }
 
 export interface JournalOptions {
   conversation: number;
   generation: number;
-  read: Pick<JournalStores, 'conversations' | 'events'>;
+  read: Pick<JournalStores, 'conversations' | 'events' | 'openActions'>;
   transact: Transact<JournalStores>;
   /** Hides every secret of the conversation's user. */
   redactor: TextRedactor;
@@ -73,12 +75,12 @@ export class RunJournal implements Journal {
     const { conversation, generation } = this.#options;
     const redacted = await this.#redacted(events);
     return await this.#write(async (stores) => {
-      const { events: log, conversations } = stores;
+      const { events: log, conversations, openActions } = stores;
       const appended = await this.#append(log, redacted);
       for (const index of step.open) {
         const event = appended[index];
         if (!event) throw new RangeError(`step has no event ${index}`);
-        await conversations.setAction(conversation, event.id, stateOf(index, step));
+        await openActions.set(conversation, event.id, stateOf(index, step));
       }
       const answers = await this.#append(log, answersOf(step, appended));
       await conversations.change(conversation, { iterations: step.iterations }, generation);
@@ -89,10 +91,10 @@ export class RunJournal implements Journal {
 
   start(eventId: number): Promise<void> {
     const { conversation, generation } = this.#options;
-    return this.#write(async ({ conversations }) => {
+    return this.#write(async ({ conversations, openActions }) => {
       const row = await conversations.get(conversation);
       if (row?.generation !== generation) throw new Fenced(`generation ${generation} no longer drives`);
-      await conversations.setAction(conversation, eventId, 'started');
+      await openActions.set(conversation, eventId, 'started');
     });
   }
 
@@ -101,16 +103,16 @@ export class RunJournal implements Journal {
       'observation' in event && event.cause !== undefined ? [event.cause] : [],
     );
     const redacted = await this.#redacted(observations);
-    return await this.#write(async ({ events: log, conversations, audit }) => {
+    return await this.#write(async ({ events: log, conversations, openActions, audit }) => {
       const appended = await this.#append(log, redacted);
-      await conversations.closeActions(this.#options.conversation, causes);
+      await openActions.close(this.#options.conversation, causes);
       if (writes.length > 0) await audit.add(await this.#facts(conversations, writes));
       return appended;
     });
   }
 
   openActions(): ReturnType<Journal['openActions']> {
-    return this.#options.read.conversations.openActions(this.#options.conversation);
+    return this.#options.read.openActions.of(this.#options.conversation);
   }
 
   async read(from: number, limit: number): Promise<Event[]> {

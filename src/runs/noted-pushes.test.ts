@@ -72,8 +72,8 @@ describe('pushes in the audit log', () => {
       refs: [ref('gone', commit, null, 'ok'), ref('made', commit, null, 'refused')],
     });
     const among = refs.map(({ name }) => name);
-    const { conversations } = all.storage.read;
-    assert.deepEqual(await conversations.madeRefs(key, among), ['refs/heads/made']);
+    const { madeRefs } = all.storage.read;
+    assert.deepEqual(await madeRefs.among(key, among), ['refs/heads/made']);
   });
 
   test('that the gateway refused stand there as such', async () => {

@@ -1,11 +1,12 @@
 import type { AuditStore } from '../audit/audit.ts';
+import type { MadeRefStore } from '../conversations/made-refs.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { Push } from '../sandbox/gateway/push/push.ts';
 import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Transact } from '../transact.ts';
 
 export interface NotedPushesOptions {
-  transact: Transact<{ conversations: ConversationStore; audit: AuditStore }>;
+  transact: Transact<{ madeRefs: MadeRefStore; audit: AuditStore }>;
   read: { conversations: ConversationStore };
   /** Hides the user's secrets: an agent may have made one the name of a branch. */
   redactor: (userId: string) => Promise<Pick<TextRedactor, 'redact'>>;
@@ -43,9 +44,9 @@ export function notePushes({ transact, read, redactor }: NotedPushesOptions): (p
       // A secret is not kept as the name of a branch.
       .filter((name) => redact(name) === name);
     const removed = done.filter(({ to }) => to === null).map(({ name }) => name);
-    await transact(async ({ audit, conversations }) => {
+    await transact(async ({ audit, madeRefs }) => {
       await audit.add([{ action, userId: row?.userId ?? null, actor: 'agent', subject, detail }]);
-      if (row) await conversations.noteRefs(row.key, { made, removed });
+      if (row) await madeRefs.note(row.key, { made, removed });
     });
   };
 }

@@ -56,9 +56,9 @@ export async function recordScripts(
   scripts: readonly Script[],
 ): Promise<void> {
   if (scripts.length === 0) return;
-  await transact(async ({ conversations, events }) => {
+  await transact(async ({ conversations, events, openActions }) => {
     const written = await events.append(row.key, scripts.map(actionOf), row.generation);
-    for (const { id } of written) await conversations.setAction(row.key, id, 'recorded');
+    for (const { id } of written) await openActions.set(row.key, id, 'recorded');
     await conversations.change(row.key, { prepared: true }, row.generation);
   });
 }

@@ -6,8 +6,12 @@ import { describe, test } from 'node:test';
 import { auditStoreFacts } from '../../test/conformance/audit.ts';
 import { conversationStoreFacts } from '../../test/conformance/conversations.ts';
 import { eventLogFacts } from '../../test/conformance/events.ts';
+import { experimentStoreFacts } from '../../test/conformance/experiments.ts';
 import { feedbackStoreFacts } from '../../test/conformance/feedback.ts';
+import { idempotencyStoreFacts } from '../../test/conformance/idempotency.ts';
 import { keyStoreFacts } from '../../test/conformance/keys.ts';
+import { madeRefStoreFacts } from '../../test/conformance/made-refs.ts';
+import { openActionStoreFacts } from '../../test/conformance/open-actions.ts';
 import { settingsStoreFacts } from '../../test/conformance/settings.ts';
 import { type Fault, withFault } from '../../test/conformance/stores-faults.ts';
 import { transactionFacts } from '../../test/conformance/stores-transactions.ts';
@@ -78,18 +82,13 @@ const PORTS: Record<keyof Stores, { facts: Facts; methods: string[]; noticedTwic
       'idle',
       'untouched',
       'ofDisabledUsers',
-      'openActions',
-      'setAction',
-      'closeActions',
-      'madeRefs',
-      'noteRefs',
-      'experiment',
-      'saveExperiment',
-      'idempotent',
-      'saveIdempotent',
     ],
     noticedTwice: ['insert', 'claim', 'requeue'],
   },
+  openActions: { facts: openActionStoreFacts, methods: ['of', 'set', 'close'], noticedTwice: [] },
+  madeRefs: { facts: madeRefStoreFacts, methods: ['among', 'note'], noticedTwice: [] },
+  experiments: { facts: experimentStoreFacts, methods: ['get', 'save'], noticedTwice: [] },
+  idempotency: { facts: idempotencyStoreFacts, methods: ['find', 'save'], noticedTwice: [] },
 };
 const ports = Object.keys(PORTS) as (keyof Stores)[];
 

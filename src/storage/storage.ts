@@ -3,6 +3,10 @@ import { dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { AuditEntry, AuditStore } from '../audit/audit.ts';
 import type { Credential, KeyStore } from '../auth/store.ts';
+import type { ExperimentStore } from '../conversations/experiments.ts';
+import type { IdempotencyStore } from '../conversations/idempotency.ts';
+import type { MadeRefStore } from '../conversations/made-refs.ts';
+import type { OpenActionStore } from '../conversations/open-actions.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import type { EventLog, StoredEvent } from '../events/log.ts';
 import type { FeedbackStore } from '../feedback/feedback.ts';
@@ -18,8 +22,12 @@ import { openForReading, openForWriting, SqliteKysely } from './sqlite.ts';
 import { SqlAuditStore } from './stores/audit.ts';
 import { SqlConversationStore } from './stores/conversations.ts';
 import { SqlEventLog, storeEvents } from './stores/events.ts';
+import { SqlExperimentStore } from './stores/experiments.ts';
 import { SqlFeedbackStore } from './stores/feedback.ts';
+import { SqlIdempotencyStore } from './stores/idempotency.ts';
 import { SqlKeyStore } from './stores/keys.ts';
+import { SqlMadeRefStore } from './stores/made-refs.ts';
+import { SqlOpenActionStore } from './stores/open-actions.ts';
 import { SqlSettingsStore } from './stores/settings.ts';
 
 /** All that is stored, by subject. A service names the few it needs. */
@@ -28,6 +36,10 @@ export interface Stores {
   settings: SettingsStore;
   conversations: ConversationStore;
   events: EventLog;
+  openActions: OpenActionStore;
+  madeRefs: MadeRefStore;
+  experiments: ExperimentStore;
+  idempotency: IdempotencyStore;
   audit: AuditStore;
   feedback: FeedbackStore;
   meta: MetaStore;
@@ -184,6 +196,10 @@ function storesOn(
     settings,
     conversations: new SqlConversationStore(db, store, waiting),
     events: new SqlEventLog(db, store),
+    openActions: new SqlOpenActionStore(db),
+    madeRefs: new SqlMadeRefStore(db),
+    experiments: new SqlExperimentStore(db),
+    idempotency: new SqlIdempotencyStore(db),
     audit: new SqlAuditStore(db, noted),
     feedback: new SqlFeedbackStore(db),
     meta: {

@@ -439,29 +439,7 @@ const driving: Facts = {
   },
 };
 
-const beside: Facts = {
-  'open actions are kept in the order of the log until they are closed': async (under) => {
-    const { keys } = await addSeveral(under, 2);
-    const [key, other] = keys as [number, number];
-    const { transact, read } = under.storage;
-    await transact(async ({ conversations }) => {
-      await conversations.setAction(key, 12, 'recorded');
-      await conversations.setAction(key, 3, 'awaiting');
-      await conversations.setAction(key, 4, 'recorded');
-      await conversations.setAction(other, 3, 'recorded');
-    });
-    await transact(({ conversations }) => conversations.setAction(key, 3, 'started'));
-    assert.deepEqual(await read.conversations.openActions(key), [
-      { eventId: 3, state: 'started' },
-      { eventId: 4, state: 'recorded' },
-      { eventId: 12, state: 'recorded' },
-    ]);
-    await transact(({ conversations }) => conversations.closeActions(key, [3, 12, 99]));
-    await transact(({ conversations }) => conversations.closeActions(key, []));
-    assert.deepEqual(await read.conversations.openActions(key), [{ eventId: 4, state: 'recorded' }]);
-    assert.equal((await read.conversations.openActions(other)).length, 1);
-  },
-
+const removal: Facts = {
   'the workspace of a removed conversation is remembered until it is discarded': async (under) => {
     const { keys } = await addSeveral(under, 3);
     const { transact, read } = under.storage;
@@ -472,69 +450,15 @@ const beside: Facts = {
     assert.deepEqual(await read.conversations.removed(), keys.slice(1, 2));
   },
 
-  'the refs that a conversation made are its own, until they are removed': async (under) => {
+  'a removed conversation can be removed again': async (under) => {
     const { keys } = await addSeveral(under, 2);
     const [key, other] = keys as [number, number];
     const { transact, read } = under.storage;
-    const note = (of: number, made: readonly string[], removed: readonly string[] = []) =>
-      transact(({ conversations }) => conversations.noteRefs(of, { made, removed }));
-    await note(key, ['refs/heads/a', 'refs/heads/b']);
-    await note(key, ['refs/heads/b', 'refs/tags/c'], ['refs/heads/a', 'refs/heads/never']);
-    await note(other, ['refs/heads/z']);
-    const among = ['refs/heads/a', 'refs/heads/b', 'refs/tags/c', 'refs/heads/z'];
-    const madeBy = async (of: number) => (await read.conversations.madeRefs(of, among)).toSorted();
-    assert.deepEqual(await madeBy(key), ['refs/heads/b', 'refs/tags/c']);
-    assert.deepEqual(await madeBy(other), ['refs/heads/z']);
-    assert.deepEqual(await read.conversations.madeRefs(key, []), []);
-
-    await note(
-      key,
-      Array.from({ length: 1_200 }, (_, n) => `refs/heads/${n}`),
-    );
-    const last = ['refs/heads/900', 'refs/heads/1100'];
-    assert.deepEqual(await read.conversations.madeRefs(key, last), ['refs/heads/900']);
-    await transact(({ conversations }) => conversations.remove(key));
-    await note(key, ['refs/heads/late']);
-    assert.deepEqual(await madeBy(key), []);
-  },
-
-  'a removed conversation leaves no open actions, and can be removed again': async (under) => {
-    const { keys } = await addSeveral(under, 2);
-    const [key, other] = keys as [number, number];
-    const { transact, read } = under.storage;
-    await transact(({ conversations }) => conversations.setAction(key, 0, 'started'));
     await transact(({ conversations }) => conversations.remove(key));
     await transact(({ conversations }) => conversations.remove(key));
-    assert.deepEqual(await read.conversations.openActions(key), []);
+    assert.equal(await read.conversations.get(key), undefined);
     assert.ok(await read.conversations.get(other));
-  },
-
-  'an experiment is kept for an id of its user, before there is such a conversation': async (under) => {
-    const [ann, bob] = [await addUser(under, 'ann'), await addUser(under, 'bob')];
-    const { transact, read } = under.storage;
-    for (const config of ['{"a":1}', '{"b":2}']) {
-      await transact(({ conversations }) => conversations.saveExperiment(ann, 'to come', config));
-      assert.equal(await read.conversations.experiment(ann, 'to come'), config);
-    }
-    assert.equal(await read.conversations.experiment(bob, 'to come'), undefined);
-    assert.equal(await read.conversations.experiment(ann, 'other'), undefined);
-  },
-
-  'an idempotency key names the conversation it made, for its user and its time': async (under) => {
-    const [ann, bob] = [await addUser(under, 'ann'), await addUser(under, 'bob')];
-    const { transact, read } = under.storage;
-    const save = (id: string, at: string) =>
-      transact(({ conversations }) => conversations.saveIdempotent(ann, 'same', id, at));
-    const find = (userId: string, after: string, key = 'same') =>
-      read.conversations.idempotent(userId, key, after);
-    await save('made', '2026-01-02T00:00:00.000Z');
-    assert.equal(await find(ann, '2026-01-01T00:00:00.000Z'), 'made');
-    assert.equal(await find(ann, '2026-01-02T00:00:00.000Z'), undefined);
-    assert.equal(await find(bob, EARLY), undefined);
-    assert.equal(await find(ann, EARLY, 'other'), undefined);
-    await save('made later', '2026-01-03T00:00:00.000Z');
-    assert.equal(await find(ann, '2026-01-02T00:00:00.000Z'), 'made later');
   },
 };
 
-export const conversationStoreFacts: Facts = { ...rows, ...driving, ...beside };
+export const conversationStoreFacts: Facts = { ...rows, ...driving, ...removal };

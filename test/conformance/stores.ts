@@ -77,6 +77,15 @@ export async function addConversation(
   );
 }
 
+/** Two conversations of one user; gives their numbers. */
+export async function addTwo(under: StoresUnderTest): Promise<[number, number]> {
+  const userId = await addUser(under);
+  return [
+    await addConversation(under, { userId, id: 'one' }),
+    await addConversation(under, { userId, id: 'other' }),
+  ];
+}
+
 /** Rejects with an error of that name, as ports throw them. */
 export async function rejectsAs(name: string, promise: Promise<unknown>): Promise<void> {
   await assert.rejects(promise, (error) => error instanceof Error && error.name === name);

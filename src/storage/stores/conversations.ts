@@ -5,8 +5,6 @@ import type {
   ConversationFilter,
   ConversationStore,
   NewConversation,
-  OpenAction,
-  OpenActionState,
 } from '../../conversations/store.ts';
 import type { NewEvent } from '../../events/event.ts';
 import { ConversationGone, Fenced } from '../../events/log.ts';
@@ -18,9 +16,6 @@ import type { Schema } from '../schema.ts';
 import { COLUMNS, conversationOf, insertOf, LAST_IN_LINE } from './conversation-row.ts';
 import { numbered, type StoreEvents } from './events.ts';
 
-/** Of one conversation: a program inside decides how many it makes. */
-const MADE_REFS = 1_000;
-
 export class SqlConversationStore implements ConversationStore {
   readonly #db: Kysely<Schema>;
   readonly #storeEvents: StoreEvents;
@@ -30,7 +25,6 @@ export class SqlConversationStore implements ConversationStore {
   readonly #get;
   readonly #request;
   readonly #countWaiting;
-  readonly #setAction;
 
   /**
    * @param waiting for a store that is used in transactions alone: how many of a user's wait, as far as that is known.
@@ -60,16 +54,6 @@ export class SqlConversationStore implements ConversationStore {
         .select((e) => e.fn.countAll<number>().as('waiting'))
         .where('user_id', '=', value('userId'))
         .where('wanted', '=', ONE),
-    );
-    this.#setAction = prepared(db, (value: Value<Schema['open_actions']>) =>
-      db
-        .insertInto('open_actions')
-        .values({
-          conversation: value('conversation'),
-          event_id: value('event_id'),
-          state: value('state'),
-        })
-        .onConflict((c) => c.columns(['conversation', 'event_id']).doUpdateSet({ state: value('state') })),
     );
   }
 
@@ -303,105 +287,6 @@ export class SqlConversationStore implements ConversationStore {
       .limit(limit)
       .execute();
     return rows.map(({ key }) => key);
-  }
-
-  async openActions(key: number): Promise<OpenAction[]> {
-    const rows = await this.#db
-      .selectFrom('open_actions')
-      .select(['event_id', 'state'])
-      .where('conversation', '=', key)
-      .orderBy('event_id')
-      .execute();
-    return rows.map(({ event_id, state }) => ({ eventId: event_id, state: state as OpenActionState }));
-  }
-
-  async setAction(key: number, eventId: number, state: OpenActionState): Promise<void> {
-    await this.#setAction({ conversation: key, event_id: eventId, state });
-  }
-
-  async closeActions(key: number, eventIds: readonly number[]): Promise<void> {
-    if (eventIds.length === 0) return;
-    await this.#db
-      .deleteFrom('open_actions')
-      .where('conversation', '=', key)
-      .where('event_id', 'in', eventIds)
-      .execute();
-  }
-
-  async madeRefs(key: number, among: readonly string[]): Promise<string[]> {
-    if (among.length === 0) return [];
-    const rows = await this.#db
-      .selectFrom('made_refs')
-      .select('name')
-      .where('conversation', '=', key)
-      .where('name', 'in', among)
-      .execute();
-    return rows.map(({ name }) => name);
-  }
-
-  async noteRefs(
-    key: number,
-    { made, removed }: { made: readonly string[]; removed: readonly string[] },
-  ): Promise<void> {
-    if (removed.length > 0) {
-      await this.#db
-        .deleteFrom('made_refs')
-        .where('conversation', '=', key)
-        .where('name', 'in', removed)
-        .execute();
-    }
-    if (made.length === 0 || !(await this.get(key))) return;
-    const { kept } = await this.#db
-      .selectFrom('made_refs')
-      .select((e) => e.fn.countAll<number>().as('kept'))
-      .where('conversation', '=', key)
-      .executeTakeFirstOrThrow();
-    const rows = made.slice(0, Math.max(0, MADE_REFS - kept)).map((name) => ({ conversation: key, name }));
-    if (rows.length === 0) return;
-    await this.#db
-      .insertInto('made_refs')
-      .values(rows)
-      .onConflict((c) => c.doNothing())
-      .execute();
-  }
-
-  async experiment(userId: string, id: string): Promise<string | undefined> {
-    const row = await this.#db
-      .selectFrom('experiments')
-      .select('config')
-      .where('user_id', '=', userId)
-      .where('conversation_id', '=', id)
-      .executeTakeFirst();
-    return row?.config;
-  }
-
-  async saveExperiment(userId: string, id: string, config: string): Promise<void> {
-    await this.#db
-      .insertInto('experiments')
-      .values({ user_id: userId, conversation_id: id, config })
-      .onConflict((c) => c.columns(['user_id', 'conversation_id']).doUpdateSet({ config }))
-      .execute();
-  }
-
-  async idempotent(userId: string, idempotencyKey: string, after: string): Promise<string | undefined> {
-    const row = await this.#db
-      .selectFrom('idempotency_keys')
-      .select('conversation_id')
-      .where('user_id', '=', userId)
-      .where('idempotency_key', '=', idempotencyKey)
-      .where('created_at', '>', after)
-      .executeTakeFirst();
-    return row?.conversation_id;
-  }
-
-  async saveIdempotent(userId: string, idempotencyKey: string, id: string, at: string): Promise<void> {
-    await this.#db
-      .insertInto('idempotency_keys')
-      .values({ user_id: userId, idempotency_key: idempotencyKey, conversation_id: id, created_at: at })
-      .onConflict((c) =>
-        c.columns(['user_id', 'idempotency_key']).doUpdateSet({ conversation_id: id, created_at: at }),
-      )
-      .execute();
   }
 
   async #missing(key: number): Promise<Error> {

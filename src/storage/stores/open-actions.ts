@@ -1,0 +1,46 @@
+import type { Kysely } from 'kysely';
+import type { OpenAction, OpenActionState, OpenActionStore } from '../../conversations/open-actions.ts';
+import { prepared, type Value } from '../prepared.ts';
+import type { Schema } from '../schema.ts';
+
+export class SqlOpenActionStore implements OpenActionStore {
+  readonly #db: Kysely<Schema>;
+  readonly #set;
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db;
+    this.#set = prepared(db, (value: Value<Schema['open_actions']>) =>
+      db
+        .insertInto('open_actions')
+        .values({
+          conversation: value('conversation'),
+          event_id: value('event_id'),
+          state: value('state'),
+        })
+        .onConflict((c) => c.columns(['conversation', 'event_id']).doUpdateSet({ state: value('state') })),
+    );
+  }
+
+  async of(conversation: number): Promise<OpenAction[]> {
+    const rows = await this.#db
+      .selectFrom('open_actions')
+      .select(['event_id', 'state'])
+      .where('conversation', '=', conversation)
+      .orderBy('event_id')
+      .execute();
+    return rows.map(({ event_id, state }) => ({ eventId: event_id, state: state as OpenActionState }));
+  }
+
+  async set(conversation: number, eventId: number, state: OpenActionState): Promise<void> {
+    await this.#set({ conversation, event_id: eventId, state });
+  }
+
+  async close(conversation: number, eventIds: readonly number[]): Promise<void> {
+    if (eventIds.length === 0) return;
+    await this.#db
+      .deleteFrom('open_actions')
+      .where('conversation', '=', conversation)
+      .where('event_id', 'in', eventIds)
+      .execute();
+  }
+}
