@@ -65,9 +65,10 @@ export class Exchange {
     try {
       response = await this.#fetch(url, { ...this.#init(outgoing), signal: limit.signal });
       const { status } = response;
-      const headers = this.#headWithoutToken(response.headers);
+      const withoutToken = hiding(place);
+      const headers = new Map(Array.from(response.headers, ([name, value]) => [name, withoutToken(value)]));
       const body = await readBody(response, ANSWER_BYTES);
-      const text = this.#withoutToken(body?.toString('utf8') ?? '');
+      const text = withoutToken(body?.toString('utf8') ?? '');
       const failure = statusFailure(place, { status, headers, text }, subject.what);
       if (failure) return this.#failed(failure);
       if (body === null) return this.#failed(failureOf(place, 'too_large', subject.what));
@@ -156,22 +157,20 @@ export class Exchange {
       redirect: 'manual',
     };
   }
+}
 
-  #headWithoutToken(headers: PlainAnswer['headers']): Reply['headers'] {
-    return new Map(Array.from(headers, ([name, value]) => [name, this.#withoutToken(value)]));
-  }
-
-  /** A host may answer with what it was sent, alone or in what it says. */
-  #withoutToken(text: string): string {
-    const authorization = this.place.authorization?.unwrap();
-    const token = this.place.token?.unwrap();
+/** A host may answer with what it was sent, alone or in what it says. */
+function hiding({ authorization, token }: ApiPlace): (text: string) => string {
+  const sent = token?.unwrap();
+  // What comes after the scheme, and after a user name.
+  const forms = new Set([authorization?.unwrap().split(' ')[1], sent, sent?.split(':')[1]]);
+  return (text) => {
     let shown = text;
-    // What comes after the scheme, and after a user name.
-    for (const secret of [authorization?.split(' ')[1], token, token?.split(':')[1]]) {
-      if (secret && secret.length >= HIDDEN_FROM) shown = shown.replaceAll(secret, HIDDEN);
+    for (const form of forms) {
+      if (form && form.length >= HIDDEN_FROM) shown = shown.replaceAll(form, HIDDEN);
     }
     return shown;
-  }
+  };
 }
 
 /** A part of a path that is empty or a step, also encoded: on its way it may be decoded. */

@@ -13,6 +13,10 @@ export interface Question<T> extends Subject {
   shape: z.ZodType<T>;
 }
 
+/** Loaded with the first question. To import what is loaded costs more than to write a request by it. */
+const load = async (): Promise<EndpointInterface> => (await import('@octokit/endpoint')).endpoint;
+let octokit: Promise<EndpointInterface> | undefined;
+
 /**
  * Asks GitHub by Octokit, which knows the routes of GitHub's API and what each takes. It writes the requests, and the
  * exchange carries them: Octokit never has the token.
@@ -60,9 +64,7 @@ export class Github {
     question: Question<T>,
   ): Promise<Answer<{ value: T; more: boolean }>> {
     if (parameters === null) return this.exchange.nowhere(question);
-    // Loaded with the first question.
-    const { endpoint } = await import('@octokit/endpoint');
-    const outgoing = outgoingBy(endpoint, route, parameters);
+    const outgoing = outgoingBy(await (octokit ??= load()), route, parameters);
     if (outgoing === null) return this.exchange.nowhere(question);
     const sent = await this.exchange.send(outgoing, question);
     if (sent.kind !== 'ok') return sent;
