@@ -2,7 +2,7 @@ import { get } from 'node:http';
 import { io } from 'socket.io-client';
 import { Inspector, startInspected } from '../../test/support/inspector.ts';
 import { heldTo, type Row, type Share, type Subject } from '../row.ts';
-import { isNothing, leftBehind, more, objectsTold, STEADY_HEAP } from '../support/left.ts';
+import { isNothing, leftBehind, more, objectsTold } from '../support/left.ts';
 import { type Waiting, waitingConversations } from '../support/waiting.ts';
 
 const CYCLES = 1_000;
@@ -10,7 +10,7 @@ const AT_ONCE = 50;
 /** In which code is compiled and pools are filled, before those that count. */
 const WARM_ROUNDS = 2;
 const ROUNDS = 4;
-/** Less than the smallest thing that could be left for each; two looks at the same heap differ by a third of it. */
+/** Less than the smallest object that could be left for each, and more than pools grow by. */
 const GOAL_BYTES = 50;
 
 /** Comes, is answered, and goes; `path` is of a conversation. */
@@ -27,8 +27,7 @@ const CLIENTS: Record<string, Come> = {
 export const connectAndCut: Subject = {
   seconds: 900,
   measure: async (share) => {
-    const start = (env: Record<string, string>) => startInspected(env, STEADY_HEAP);
-    await using waiting = await waitingConversations(10, start);
+    await using waiting = await waitingConversations(10, startInspected);
     using inspector = await Inspector.of(waiting.app);
     const rows: Row[] = [];
     for (const [who, come] of Object.entries(CLIENTS)) {
@@ -53,7 +52,7 @@ async function rowOf(
   const each = left.bytes / (ROUNDS * cycles);
   return {
     what: `${ROUNDS} rounds of ${cycles} ${who}`,
-    measured: `${each.toFixed(0)} bytes each, ${left.timers} timers, ${left.descriptors} descriptors, ${objectsTold(left)} left behind`,
+    measured: `${each.toFixed(1)} bytes each, ${left.timers} timers, ${left.descriptors} descriptors, ${objectsTold(left)} left behind`,
     ...heldTo(
       share,
       `< ${GOAL_BYTES} bytes each, no object, timer or descriptor`,

@@ -3,17 +3,17 @@ import { io } from 'socket.io-client';
 import type { Parley } from '../../test/support/parley.ts';
 import { heldTo, type Subject } from '../row.ts';
 import { Inspector, startInspected } from '../../test/support/inspector.ts';
-import { isNothing, leftBehind, more, objectsTold, STEADY_HEAP } from '../support/left.ts';
+import { isNothing, leftBehind, more, objectsTold } from '../support/left.ts';
 import { startModel, useModel } from '../support/model.ts';
 import type { Neighbour } from '../support/neighbour.ts';
 
 const USERS_AT_ONCE = 8;
-/** In which code is compiled and pools are filled: conversations from creation to removal, before those that count. */
-const WARM_UP = 300;
+/** In which pools are filled and modules loaded: conversations from creation to removal, before those that count. */
+const WARM_UP = 50;
 /** Longer than the connections of clients who have gone quiet are kept open. */
 const REST_MS = 75_000;
-/** What a heap differs by from one look to the next, and what little is compiled after the warm-up. */
-const NOISE_BYTES = 2 ** 20;
+/** What pools differ by from one rest to the next. */
+const NOISE_BYTES = 64 * 1024;
 
 /**
  * All that users do, over and over: settings stored, conversations created, driven with commands, followed by both
@@ -24,10 +24,7 @@ export const loadThenRest: Subject = {
   isLoadedForMinutes: true,
   measure: async (share, minutes) => {
     await using model = await startModel({ steps: 3, tool: 'execute_bash', delay: 20 });
-    await using app = await startInspected(
-      { PARLEY_RATE_LIMIT: '0', PARLEY_MAX_RUNNING: '50,50' },
-      STEADY_HEAP,
-    );
+    await using app = await startInspected({ PARLEY_RATE_LIMIT: '0', PARLEY_MAX_RUNNING: '50,50' });
     using inspector = await Inspector.of(app);
     await load(app, model, (lives) => lives < WARM_UP * share);
     await sleep(REST_MS);
@@ -40,7 +37,7 @@ export const loadThenRest: Subject = {
     return [
       {
         what: `${minutes * share} min of load (${lives} conversations from creation to removal), then rest`,
-        measured: `${(left.bytes / 1024).toFixed(0)} KiB of heap, ${left.timers} timers, ${left.descriptors} descriptors, ${left.processes} processes, ${objectsTold(left)} more than before`,
+        measured: `${(left.bytes / 1024).toFixed(0)} KiB of objects, ${left.timers} timers, ${left.descriptors} descriptors, ${left.processes} processes, ${objectsTold(left)} more than before`,
         ...heldTo(share, 'all back to where it was', left.bytes < NOISE_BYTES && isNothing(left)),
         runs: { before, after, lives },
       },

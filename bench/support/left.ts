@@ -2,17 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Inspector } from '../../test/support/inspector.ts';
 import type { Parley } from '../../test/support/parley.ts';
 import { descendants, descriptors } from './processes.ts';
+import { bytesOfObjects, reachable } from './reachable.ts';
 
-/** For a server whose memory is compared: by default V8 drops code that is not used for a while, a MiB at a time. */
-export const STEADY_HEAP = ['--no-flush-bytecode'];
-
-/** Looks at the memory, of which the least counts: what was just allocated comes and goes. */
-const LOOKS = 3;
 const PATIENCE_MS = 90_000;
 
 /** What a server holds when nobody is there any more. */
-export interface Left {
-  bytes: number;
+export interface Left extends Seen {
+  /** Of what is reachable, by V8's kinds. */
+  bytes: Record<string, number>;
+}
+
+/** What is looked at as often as it takes to come to rest. */
+interface Seen {
   descriptors: number;
   processes: number;
   /** Of objects by their constructor, timers among them, and the entries of all collections. */
@@ -21,6 +22,7 @@ export interface Left {
 
 /** What is there that was not there before. */
 export interface More {
+  /** Of objects: code is left out. */
   bytes: number;
   timers: number;
   descriptors: number;
@@ -29,16 +31,32 @@ export interface More {
   objects: Record<string, number>;
 }
 
-/** As soon as there is no more than `before`; what there is at last, when it does not come to that. */
+/**
+ * As soon as there is no more than `before`; without one, as soon as it becomes no less. What there is at last, when it
+ * does not come to that.
+ */
 export async function leftBehind(app: Parley, inspector: Inspector, before?: Left): Promise<Left> {
   const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const now = await look(app, inspector);
-    const { timers, descriptors: files, processes } = more(before ?? now, now, 1);
-    const isSettled = timers <= 0 && files <= 0 && processes <= 0;
-    if (isSettled || performance.now() > deadline) return now;
+  let now = await look(app, inspector);
+  for (let isAtRest = before && isNoMore(now, before); !isAtRest && performance.now() < deadline;) {
     await sleep(1_000);
+    const last = now;
+    now = await look(app, inspector);
+    isAtRest = before ? isNoMore(now, before) : isNoMore(last, now);
   }
+  return { ...now, bytes: await reachable(inspector) };
+}
+
+function isNoMore(now: Seen, before: Seen): boolean {
+  return (
+    timersOf(now) <= timersOf(before) &&
+    now.descriptors <= before.descriptors &&
+    now.processes <= before.processes
+  );
+}
+
+function timersOf({ counts }: Seen): number {
+  return counts['Timeout'] ?? 0;
 }
 
 /** @param times how often something was done in between */
@@ -47,8 +65,8 @@ export function more(before: Left, after: Left, times: number): More {
     ([what, count]) => [what, count - (before.counts[what] ?? 0)] as const,
   );
   return {
-    bytes: after.bytes - before.bytes,
-    timers: (after.counts['Timeout'] ?? 0) - (before.counts['Timeout'] ?? 0),
+    bytes: bytesOfObjects(after.bytes) - bytesOfObjects(before.bytes),
+    timers: timersOf(after) - timersOf(before),
     descriptors: after.descriptors - before.descriptors,
     processes: after.processes - before.processes,
     objects: Object.fromEntries(grown.filter(([, count]) => count >= Math.max(1, times / 20))),
@@ -65,11 +83,8 @@ export function objectsTold({ objects }: More): string {
   return told.length === 0 ? 'no objects' : told.join(', ');
 }
 
-async function look(app: Parley, inspector: Inspector): Promise<Left> {
-  const bytes: number[] = [];
-  for (let n = 0; n < LOOKS; n += 1) bytes.push((await inspector.held()).bytes);
+async function look(app: Parley, inspector: Inspector): Promise<Seen> {
   return {
-    bytes: Math.min(...bytes),
     descriptors: await descriptors(app.pid),
     processes: (await descendants(app.pid)).length,
     counts: await inspector.counts(),

@@ -1,12 +1,9 @@
 import { type Parley, prepareParley } from './parley.ts';
 
 /** The service, started so that {@link Inspector} can look into it. */
-export async function startInspected(
-  env: Record<string, string>,
-  node: readonly string[] = [],
-): Promise<Parley> {
+export async function startInspected(env: Record<string, string>): Promise<Parley> {
   const parley = await prepareParley(env);
-  await parley.start({ node: ['--inspect=127.0.0.1:0', ...node] });
+  await parley.start({ node: ['--inspect=127.0.0.1:0'] });
   return parley;
 }
 
@@ -79,6 +76,12 @@ export class Inspector implements Disposable {
     });
     await this.#ask('Runtime.releaseObjectGroup', { objectGroup });
     return valueOf(counted) as Record<string, number>;
+  }
+
+  /** Writes what is reachable when garbage was collected to `file`, as V8 writes a heap snapshot. */
+  async writeSnapshot(file: string): Promise<void> {
+    await this.#collect();
+    await this.evaluate(`process.getBuiltinModule('node:v8').writeHeapSnapshot(${JSON.stringify(file)})`);
   }
 
   /** Begins to measure the delay of the event loop; the function it gives ends that, with the milliseconds of p99. */
