@@ -2,8 +2,8 @@
  * What the same stack can do at best: fastify, a zod schema of the same members and checks, and one durable write of
  * what the operation cannot do without, the writes of a turn in one commit. For settings and providers that is a row as
  * long as ours. For a conversation it is a row that is found by its id, by its user and by whether it waits (three
- * indexes), with its request, and the two events its log begins with, each in a table with a key of its own; the same
- * lengths as ours. Whose it is, the key says that came with it: the rows of many users lie apart in each index. No key is
+ * indexes), with its request, and the event its log begins with, in a table with a key of its own; the same lengths as
+ * ours. Whose it is, the key says that came with it: the rows of many users lie apart in each index. No key is
  * looked up, no secrets sealed, nothing merged, nothing redacted, no log; imports nothing of Parley.
  * Serves at `--port` with the database in `--data`, until it is killed.
  */
@@ -46,7 +46,7 @@ const upsert = database.prepare(
 );
 const insert = database.prepare(
   `insert into conversations (id, user, title, state, created_at, last_event, wanted, request)
-   values (?, ?, ?, 'loading', ?, 1, 1, ?)`,
+   values (?, ?, ?, 'loading', ?, 0, 1, ?)`,
 );
 const append = database.prepare('insert into events values (?, ?, ?)');
 
@@ -114,34 +114,18 @@ const routes: FastifyPluginCallbackZod = (server, _options, done) => {
       // Sealed and in base64 it is a third longer.
       const request = JSON.stringify(body).padEnd(Math.ceil((JSON.stringify(body).length * 4) / 3));
       const timestamp = new Date().toISOString();
-      const events = [
-        {
-          id: 0,
-          timestamp,
-          source: 'environment',
-          message: '',
-          observation: 'agent_state_changed',
-          content: '',
-          extras: { agent_state: 'loading', reason: '' },
-        },
-        {
-          id: 1,
-          timestamp,
-          source: 'user',
-          message,
-          action: 'message',
-          args: {
-            content: message,
-            file_urls: null,
-            image_urls: body.image_urls ?? [],
-            wait_for_response: false,
-            security_risk: -1,
-          },
-        },
-      ].map((event) => JSON.stringify(event));
+      const event = JSON.stringify({
+        id: 0,
+        timestamp,
+        source: 'environment',
+        message: '',
+        observation: 'agent_state_changed',
+        content: '',
+        extras: { agent_state: 'loading', reason: '' },
+      });
       await store(() => {
         const { lastInsertRowid: key } = insert.run(id, user, message.slice(0, 50), timestamp, request);
-        for (const [n, event] of events.entries()) append.run(key, n, event);
+        append.run(key, 0, event);
       });
       return { status: 'ok', message: null, conversation_id: id };
     },
