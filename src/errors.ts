@@ -37,7 +37,7 @@ export const ERRORS = {
   provider_unavailable: { status: 424, title: 'The git provider gave no answer', retryable: true },
   rate_limited: { status: 429, title: 'Too many requests', retryable: true },
   provider_rate_limited: { status: 429, title: 'The git provider takes no more requests', retryable: true },
-  queue_full: { status: 429, title: 'Too many conversations wait', retryable: true },
+  queue_full: { status: 429, title: 'Too much waits for its turn', retryable: true },
   internal: { status: 500, title: 'Something broke on our side', retryable: true },
   sandbox_unavailable: { status: 503, title: 'No sandbox', retryable: true },
   disk_almost_full: { status: 503, title: 'The disk is almost full', retryable: true },

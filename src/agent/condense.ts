@@ -77,15 +77,17 @@ function carriedFrom(
   { units, last }: ForgottenPart,
   limit: number,
 ): Carried {
-  const { carried, pending } = history;
+  const { carried, pending, asked } = history;
   const messagesOf = (unit: Unit) => (unit.kind === 'user' ? unit.messages : []);
   const later = history.units.filter((unit) => unit.first > last);
-  const waiting = [...later.flatMap(messagesOf), ...pending];
-  const said = units.flatMap(messagesOf).map(wordsOf);
+  const done = later.flatMap((unit) => (unit.kind === 'told' && unit.of !== undefined ? [unit.of] : []));
+  const said = [...later.flatMap(messagesOf), ...pending].map(({ id }) => id);
+  const waiting = [...said, ...done, ...asked].filter((id) => id <= last);
+  const words = units.flatMap(messagesOf).map(wordsOf);
   return {
     steps: (carried?.steps ?? 0) + units.filter(({ kind }) => kind === 'step').length,
-    said: latest([...(carried?.said ?? []), ...said], Math.floor(limit * SHARES.said)),
-    waiting: waiting.flatMap(({ id }) => (id <= last ? [id] : [])),
+    said: latest([...(carried?.said ?? []), ...words], Math.floor(limit * SHARES.said)),
+    waiting: waiting.toSorted((a, b) => a - b),
     tasks: [...tasks.tasks],
     cwd,
   };

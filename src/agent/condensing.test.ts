@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
+import { Crash, FakeJournal, FakeLog } from '../../test/support/agent/fake-journal.ts';
 import { FakeModel, type Prompt, type Scripted } from '../../test/support/agent/fake-model.ts';
 import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
-import { userMessage } from '../events/build.ts';
+import { userCommand, userMessage } from '../events/build.ts';
 import { type Condensation, type Event, isAction, isCondensation } from '../events/event.ts';
 import type { AgentContext } from './context.ts';
 import { SUMMARY_PROMPT } from './prompts/summary.ts';
+import { RunLog } from './run-log.ts';
 import { tokensOfText } from './tokens.ts';
 
 const isSummary = (prompt: Prompt) => prompt[0]?.content === SUMMARY_PROMPT;
@@ -183,6 +184,39 @@ test('after a crash at any write a condensation is there or not, whole, and what
       const commands = long.stage.sandbox.commands;
       assert.equal(new Set(commands).size, commands.length, 'no command ran twice');
     }
+  }
+});
+
+test('what the user has had done in between is kept or forgotten whole, for a run that goes on and for one that takes over', async () => {
+  const long = new Long(30);
+  const { log } = long.stage;
+  let seen = 0;
+  const afterWrite = () => {
+    seen += 1;
+    // A step has two writes: after the one or the other it is before or after what the agent does.
+    if (seen % 5 !== 0) return;
+    const [asked] = log.append([userCommand({ command: `mine ${seen}`, hidden: false })]);
+    if (asked) log.open.set(asked.id, 'asked');
+  };
+  await long.run({ journal: new FakeJournal(log, { afterWrite }) });
+  const read = async (events: readonly Event[], condensation: number) => {
+    const part = new FakeLog();
+    part.events.push(...events);
+    const run = new RunLog(new FakeJournal(part));
+    await run.open(condensation);
+    return run.history;
+  };
+  const { condensations } = long;
+  assert.ok(condensations.length >= 2);
+  assert.ok(
+    condensations.some(({ carried }) => carried.waiting.length > 0),
+    'one asked for before is done after',
+  );
+  for (const [n, { id }] of condensations.entries()) {
+    const events = log.events.slice(0, condensations[n + 1]?.id);
+    const [goesOn, takesOver] = [await read(events, -1), await read(events, id)];
+    assert.deepEqual(takesOver.units, goesOn.units);
+    assert.ok(JSON.stringify(goesOn.units).includes('$ mine '));
   }
 });
 

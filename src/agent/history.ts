@@ -31,14 +31,15 @@ export type Unit = Span &
   (
     | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
     | { kind: 'said'; text: string }
-    /** What we tell the model ourselves. */
-    | { kind: 'told'; text: string }
+    /** What we tell the model ourselves. `of`: the id of the action that it tells of, which the user has had done. */
+    | { kind: 'told'; text: string; of?: number }
     | { kind: 'step'; text: string; calls: Call[] }
   );
 
 /**
  * The ids of the first and the last event of a unit. Those of one unit all come before those of the next, but for
- * messages of the user: they come when they like, and have their place where the `recall` is.
+ * messages and actions of the user: they come when they like, and have their place where the `recall` or the
+ * observation is.
  */
 interface Span {
   first: number;
@@ -117,8 +118,14 @@ export class History {
     return this.#units;
   }
 
+  /** Whether the agent was ever told what its user said. */
   get begun(): boolean {
-    return this.#units.length > 0;
+    return this.carried !== null || this.#units.some(({ kind }) => kind === 'user');
+  }
+
+  /** The ids of the user's actions that have no observation yet. */
+  get asked(): Iterable<number> {
+    return this.#ran.keys();
   }
 
   add(event: Event): void {
@@ -208,7 +215,7 @@ export class History {
     const ran = this.#ran.get(cause);
     if (ran !== undefined) {
       this.#ran.delete(cause);
-      return this.#push(event, { kind: 'told', text: ranTold(ran, event) });
+      return this.#push(event, { kind: 'told', text: ranTold(ran, event), of: ran.id });
     }
     const call = this.#unanswered.get(cause);
     this.#unanswered.delete(cause);

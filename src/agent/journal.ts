@@ -3,8 +3,8 @@ import type { ProviderWrite } from './tools/provider/hosted.ts';
 
 export interface OpenJournalAction {
   eventId: number;
-  /** recorded: not begun. awaiting: for its user. started: may have had its effect before a crash. */
-  state: 'recorded' | 'awaiting' | 'started';
+  /** recorded: not begun. asked: the user's own, not begun. awaiting: for its user. started: may have had its effect before a crash. */
+  state: 'recorded' | 'asked' | 'awaiting' | 'started';
 }
 
 /** What came of the action at the index `to` of a step. */

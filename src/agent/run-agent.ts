@@ -31,6 +31,21 @@ export async function runAgent(given: AgentContext): Promise<AgentOutcome> {
   }
 }
 
+/**
+ * Carries out what the user has asked for while the agent rests, which stays as it is. What a former run had begun is
+ * told to be of unknown outcome, as by {@link runAgent}. False when the signal ended it.
+ * @throws what the journal throws, but for the two that say that another one drives
+ */
+export async function serveUser(context: AgentContext): Promise<boolean> {
+  try {
+    await new Run(context, new NoModelMind()).serveUser();
+    return true;
+  } catch (error) {
+    if (error instanceof Fenced || error instanceof ConversationGone || context.signal.aborted) return false;
+    throw error;
+  }
+}
+
 /** The `system` event that the log is to begin with; null when it has it, or where there is none. */
 export async function introductionOf(context: AgentContext): Promise<NewEvent | null> {
   const log = new RunLog(context.journal);

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import { errorObservation, observation, stateChanged } from '../events/build.ts';
 import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
+import { notDone, STOPPED, unknownOutcome } from '../events/not-done.ts';
 import { begun } from './begin-step.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { type Failure, sandboxFailed } from './failure.ts';
@@ -13,10 +14,6 @@ import { takeUp } from './taking-up.ts';
 import { carryOut, hasEffect } from './tools/carry-out.ts';
 import type { ProviderWrite } from './tools/provider/hosted.ts';
 import { unknownWrite } from './tools/provider/provider-tools.ts';
-
-/** V0's ids for an action that was recorded and not carried out: its pages have words for them. */
-const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_ERROR';
-const STOPPED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
 
 /** One run: what a former one left, then step after step. See `runAgent`. */
 export class Run {
@@ -43,6 +40,7 @@ export class Run {
       const more = await this.#goOn();
       if (more === 'stepped') continue;
       if (more) return more;
+      await this.#doAsked();
       await this.#mind.interject?.(this.#log);
       const { rest } = this.#log.history;
       if (rest) return await this.#rest(rest);
@@ -52,15 +50,23 @@ export class Run {
     }
   }
 
-  /** Ends the run from outside its steps. What is open is answered, so that no later run does it. */
+  /** Carries out what the user has asked for, and wakes no agent. */
+  async serveUser(): Promise<void> {
+    await this.#log.open(this.#context.condensation ?? -1);
+    await this.#tellBegun(await this.#context.journal.openActions());
+    await this.#doAsked();
+  }
+
+  /**
+   * Ends the run from outside its steps. What is open of the agent's is answered, so that no later run does it; what
+   * the user has asked for is done by the next.
+   */
   async giveUp(failure: Failure): Promise<AgentOutcome> {
     const open = await this.#context.journal.openActions();
     const answers = open
-      .filter(({ state }) => state !== 'awaiting')
-      .map(({ eventId: id, state }) =>
-        state === 'started'
-          ? unknownOutcome(id)
-          : errorObservation(failure.message, NOT_EXECUTED, { cause: id }),
+      .filter(({ state }) => state === 'started' || state === 'recorded')
+      .map(({ eventId, state }) =>
+        state === 'started' ? unknownOutcome(eventId) : notDone(eventId, failure.message),
       );
     if (answers.length > 0) await this.#log.answer(answers, await this.#writesOf(open));
     return await this.#fail(failure);
@@ -72,12 +78,7 @@ export class Run {
     const open = (await journal.openActions()).toSorted((a, b) => a.eventId - b.eventId);
     const awaiting = open.findIndex(({ state }) => state === 'awaiting');
     const due = awaiting === -1 ? open : open.slice(0, awaiting);
-
-    const started = due.filter(({ state }) => state === 'started');
-    if (started.length > 0) {
-      const unknown = started.map(({ eventId }) => unknownOutcome(eventId));
-      await this.#log.answer(unknown, await this.#writesOf(started));
-    }
+    await this.#tellBegun(due);
 
     const recorded = due.filter(({ state }) => state === 'recorded');
     const pages = await Promise.all(recorded.map(({ eventId }) => journal.read(eventId, 1)));
@@ -86,11 +87,37 @@ export class Run {
     if (recorded.length > 0 && agentState !== 'running' && agentState !== 'user_confirmed') {
       await this.#log.append([stateChanged('running')]);
     }
-    const end = await this.#carryOut(pages.flat(), null);
-    if (end) return end;
+    const failure = await this.#carryOut(pages.flat(), null);
+    if (failure) return await this.#fail(failure);
     if (awaiting !== -1) return { kind: 'waiting' };
     if (this.#log.history.agentState === 'user_confirmed') await this.#log.append([stateChanged('running')]);
     return null;
+  }
+
+  /** What a former run had begun is never repeated. */
+  async #tellBegun(open: readonly OpenJournalAction[]): Promise<void> {
+    const begun = open.filter(({ state }) => state === 'started');
+    if (begun.length === 0) return;
+    const unknown = begun.map(({ eventId }) => unknownOutcome(eventId));
+    await this.#log.answer(unknown, await this.#writesOf(begun));
+  }
+
+  /**
+   * What the user has asked for, between two steps of the agent. It has the shell for itself, and stands between no
+   * action of the agent and its observation: while one awaits a decision, it waits too.
+   */
+  async #doAsked(): Promise<void> {
+    const { journal } = this.#context;
+    const open = await journal.openActions();
+    if (open.some(({ state }) => state === 'awaiting')) return;
+    const asked = open.flatMap(({ eventId, state }) => (state === 'asked' ? [eventId] : []));
+    for (const [n, id] of asked.entries()) {
+      const failure = await this.#carryOut(await journal.read(id, 1), null);
+      if (!failure) continue;
+      const left = asked.slice(n + 1).map((later) => notDone(later, failure.message));
+      if (left.length > 0) await this.#log.answer(left);
+      return;
+    }
   }
 
   /** The calls of the model's last answer that an action before them held up, before anything else is decided. */
@@ -127,11 +154,16 @@ export class Run {
       return { kind: 'waiting' };
     }
     const actions = open.flatMap((n) => written[n] ?? []);
-    return await this.#carryOut(actions, started === undefined ? null : (written[started]?.id ?? null));
+    const startedId = started === undefined ? null : (written[started]?.id ?? null);
+    const failure = await this.#carryOut(actions, startedId);
+    return failure && (await this.#fail(failure));
   }
 
-  /** Does the actions of a step in their order. `begun`: the id of the one that is recorded as started already. */
-  async #carryOut(events: readonly Event[], begun: number | null): Promise<AgentOutcome | null> {
+  /**
+   * Does actions in their order. `begun`: the id of the one that is recorded as started already. Gives why none of
+   * them could be done any more; those are answered with it.
+   */
+  async #carryOut(events: readonly Event[], begun: number | null): Promise<Failure | null> {
     const { journal, signal } = this.#context;
     for (const [n, event] of events.entries()) {
       if (!('action' in event)) continue;
@@ -139,7 +171,8 @@ export class Run {
       if (isAction(event, 'finish')) {
         const ended = observation('environment', 'null', '', {}, { cause: event.id });
         const reason = 'This was not done: the task was finished before it.';
-        await this.#log.answer([ended, ...notDone(later, reason), stateChanged('finished')]);
+        const left = later.map(({ id }) => notDone(id, reason));
+        await this.#log.answer([ended, ...left, stateChanged('finished')]);
         return null;
       }
       // What is recorded as started is tried even then: it is not to be left with an outcome that nobody knows.
@@ -149,8 +182,9 @@ export class Run {
       }
       const result = await this.#result(event);
       if ('failure' in result) {
-        await this.#log.answer(notDone([event, ...later], result.failure.message));
-        return await this.#fail(result.failure);
+        const { message } = result.failure;
+        await this.#log.answer([event, ...later].map(({ id }) => notDone(id, message)));
+        return result.failure;
       }
       await this.#log.answer([{ ...result.event, cause: event.id }], result.writes);
     }
@@ -192,16 +226,4 @@ export class Run {
     await this.#mind.ended?.(this.#log);
     return { kind: 'failed', ...failure };
   }
-}
-
-function unknownOutcome(cause: number): NewEvent {
-  return errorObservation(
-    'The service was interrupted while this was being done, so its outcome is not known: it may have had all, a part or none of its effect. It was not repeated. Look at what is there before you go on.',
-    NOT_EXECUTED,
-    { cause },
-  );
-}
-
-function notDone(actions: readonly Event[], reason: string): NewEvent[] {
-  return actions.map(({ id }) => errorObservation(reason, NOT_EXECUTED, { cause: id }));
 }

@@ -62,6 +62,7 @@ export function driving(parts: Parts): { queue: InProcessQueue; driver: Driver; 
       async (context) => await (await import('../agent/run-agent.ts')).runAgent(context),
       metrics,
     ),
+    serveUser: async (context) => await (await import('../agent/run-agent.ts')).serveUser(context),
     introductionOf: async (context) => await (await import('../agent/run-agent.ts')).introductionOf(context),
     redactor: redactorOf,
     ran: (userId, facts) => analytics.runEnded(userId, facts),

@@ -88,7 +88,7 @@ const runAction = z.object({
   args: z.object({
     command: text(COMMAND)
       .min(1, 'must not be empty')
-      .describe("For the agent's shell, while the agent waits."),
+      .describe("For the agent's shell, between what the agent itself does there."),
     hidden: z.boolean().nullish(),
   }),
 });
@@ -96,12 +96,16 @@ const runAction = z.object({
 /** What a user may have done beside commands, in the form in which V0 logs it. Of an old trajectory or a script. */
 export const TOOL_ACTIONS = ['read', 'edit', 'think', 'task_tracking', 'call_tool_mcp'] as const;
 
+/** Characters of the arguments of another action, as JSON: what stands in the largest file that is edited, and what is to. */
+const ARGS = 4 * 1024 * 1024;
+
 const toolAction = z.object({
   action: z.enum(TOOL_ACTIONS),
   args: z
     .looseObject({})
     .refine(isStorable, STORABLE)
-    .describe("As the agent's own of that name has them; done while the agent waits."),
+    .refine((args) => JSON.stringify(args).length <= ARGS, `must be at most ${ARGS} characters of JSON`)
+    .describe("As the agent's own of that name has them; done between the steps of the agent."),
 });
 
 /** Body of `POST …/events`: what a client may add to the log. */

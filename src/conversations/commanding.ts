@@ -1,38 +1,46 @@
 import { ServiceError } from '../errors.ts';
-import type { AgentState, NewEvent } from '../events/event.ts';
+import type { NewEvent } from '../events/event.ts';
 import type { ConversationPorts } from './ports.ts';
-import { admitToLine, rouse } from './waking.ts';
+import { admitToLine } from './waking.ts';
 
-/** In these nothing is being done that a command could come between. */
-const AT_REST: ReadonlySet<AgentState> = new Set<AgentState>(['awaiting_user_input', 'finished']);
+/** How many actions of its user a conversation may have that are not begun. */
+const MAX_ASKED = 100;
 
 /**
- * Has an action of the user's done, a command in the agent's shell say, by a run of its own: recorded as the agent's
- * are, so that a crash neither loses nor repeats it. After it the agent waits as before, and knows of it when it goes on.
- * @throws ServiceError conflict while the agent does not wait for its user; queue_full
+ * Has an action of the user's done, a command in the agent's shell say: recorded at once, in its order, so that a crash
+ * neither loses nor repeats it, and carried out between the steps of the agent, or by a run of its own while the agent
+ * rests. The agent is not woken for it and stays in its state; it knows of it when it goes on.
+ * @throws ServiceError conflict while the conversation is not started; queue_full
  */
 export async function runForUser(ports: ConversationPorts, key: number, action: NewEvent): Promise<void> {
-  const { drivers, transact } = ports;
-  const { fenced, userId } = await transact(async (stores) => {
-    const { conversations, events, openActions } = stores;
+  const wanted = await ports.transact(async ({ conversations, events, openActions }) => {
     const row = await conversations.get(key);
-    if (!row || row.status !== 'RUNNING' || !AT_REST.has(row.agentState)) throw notAtRest();
+    if (row?.status !== 'RUNNING' && row?.status !== 'STARTING') throw notStarted();
+    const open = await openActions.of(key);
+    if (open.filter(({ state }) => state === 'asked').length >= MAX_ASKED) throw tooMany();
     await admitToLine(conversations, row);
-    // The run that came to rest may not have ended yet, and would take back what is wanted here.
-    const generation = await conversations.fence(key);
     const [written] = await events.append(key, [action]);
     if (!written) throw new Error(`conversation ${key} took no action`);
-    await openActions.set(key, written.id, 'recorded');
-    await rouse(stores, row, { wanted: true, unfinished: true });
-    return { fenced: generation, userId: row.userId };
+    await openActions.set(key, written.id, 'asked');
+    // A run that is here finds it, at its end at the latest; the one that follows a decision does, too.
+    if (row.driver !== null || open.some(({ state }) => state === 'awaiting')) return null;
+    await conversations.change(key, { wanted: true });
+    return row;
   });
-  await drivers.interrupt(key, fenced);
-  drivers.offer({ key, userId });
+  if (wanted) ports.drivers.offer({ key, userId: wanted.userId });
 }
 
-function notAtRest(): ServiceError {
+function notStarted(): ServiceError {
   return new ServiceError(
     'conflict',
-    'The agent does not wait for its user: this can be done once it does, or tell the agent by a message.',
+    'The conversation is not started, so nothing can be done in it: start it, or send a message.',
+  );
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError(
+    'queue_full',
+    `${MAX_ASKED} actions of yours wait in this conversation to be carried out. Wait until some are, or stop the agent.`,
+    { retryAfter: 10 },
   );
 }

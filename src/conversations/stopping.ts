@@ -1,11 +1,9 @@
 import type { ConversationStatus } from '../contract/conversations.ts';
-import { errorObservation, stateChanged } from '../events/build.ts';
-import type { AgentState, NewEvent } from '../events/event.ts';
+import { stateChanged } from '../events/build.ts';
+import type { NewEvent } from '../events/event.ts';
+import { notDone, STOPPED } from '../events/not-done.ts';
 import type { ConversationPorts, ConversationStores } from './ports.ts';
-import type { OpenActionStore } from './open-actions.ts';
-
-/** Said of an action that a stop left without a result; V0's id, which its pages know. */
-const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
+import type { OpenAction, OpenActionStore } from './open-actions.ts';
 
 /** Ends all that runs for a conversation, its sandbox included; log and workspace stay. Gives the status it had. */
 export async function stop(ports: ConversationPorts, key: number): Promise<ConversationStatus> {
@@ -31,27 +29,33 @@ export async function stopIdle(ports: ConversationPorts, key: number, before: st
   return true;
 }
 
-/** Ends the agent's run, and what it had to do; the sandbox and what runs in its background stay. */
+/**
+ * Ends the agent's run, and what it had to do; the sandbox and what runs in its background stay. Who pauses the agent
+ * still has done what was asked for; who stops it, not.
+ */
 export async function halt(
   ports: ConversationPorts,
   key: number,
-  state: AgentState,
+  state: 'paused' | 'stopped',
   asked: NewEvent,
 ): Promise<void> {
   const { drivers, transact } = ports;
   await interrupt(ports, key);
-  const { fenced, starting } = await transact(async ({ conversations, events, openActions }) => {
+  const { fenced, goesOn } = await transact(async ({ conversations, events, openActions }) => {
     const generation = await conversations.fence(key);
-    await events.append(key, [asked, ...(await leftOpen(openActions, key)), stateChanged(state)]);
-    await closeAll(openActions, key);
+    const open = await openActions.of(key);
+    const kept = state === 'paused' ? open.filter((one) => one.state === 'asked') : [];
+    const ended = open.filter((one) => !kept.includes(one));
+    await events.append(key, [asked, ...ended.map(leftUndone), stateChanged(state)]);
+    await close(openActions, key, ended);
     const row = await conversations.get(key);
-    const begun = row?.status === 'STARTING' ? row : null;
     // Only the agent was halted: a start that was under way goes on, or the conversation would wait for it for ever.
-    await conversations.change(key, { unfinished: false, wanted: begun !== null });
-    return { fenced: generation, starting: begun };
+    const wanted = row?.status === 'STARTING' || kept.length > 0;
+    await conversations.change(key, { unfinished: false, wanted });
+    return { fenced: generation, goesOn: wanted ? row : null };
   });
   await drivers.interrupt(key, fenced);
-  if (starting) drivers.offer({ key, userId: starting.userId });
+  if (goesOn) drivers.offer({ key, userId: goesOn.userId });
 }
 
 /**
@@ -74,8 +78,9 @@ async function setStopped(
   key: number,
 ): Promise<number> {
   const generation = await conversations.fence(key);
-  await events.append(key, [...(await leftOpen(openActions, key)), stateChanged('stopped')]);
-  await closeAll(openActions, key);
+  const open = await openActions.of(key);
+  await events.append(key, [...open.map(leftUndone), stateChanged('stopped')]);
+  await close(openActions, key, open);
   await conversations.change(key, { status: 'STOPPED', runtimeStatus: 'STATUS$STOPPED', error: null });
   return generation;
 }
@@ -86,24 +91,22 @@ async function endBefore({ drivers }: ConversationPorts, key: number, fenced: nu
   await drivers.release(key);
 }
 
-/** The answers of what a stop leaves undone: every action of the log gets one. */
-async function leftOpen(openActions: OpenActionStore, key: number): Promise<NewEvent[]> {
-  const open = await openActions.of(key);
-  return open.map(({ eventId, state }) =>
-    errorObservation(
-      state === 'started'
-        ? 'The conversation was stopped while this ran; what it had done by then stays.'
-        : 'The conversation was stopped before this was begun.',
-      NOT_EXECUTED,
-      { cause: eventId },
-    ),
-  );
+/** The answer of what a stop leaves undone: every action of the log gets one. */
+function leftUndone({ eventId, state }: OpenAction): NewEvent {
+  const reason =
+    state === 'started'
+      ? 'The conversation was stopped while this ran; what it had done by then stays.'
+      : 'The conversation was stopped before this was begun.';
+  return notDone(eventId, reason, STOPPED);
 }
 
-async function closeAll(openActions: OpenActionStore, key: number): Promise<void> {
-  const open = await openActions.of(key);
+async function close(
+  openActions: OpenActionStore,
+  key: number,
+  actions: readonly OpenAction[],
+): Promise<void> {
   await openActions.close(
     key,
-    open.map(({ eventId }) => eventId),
+    actions.map(({ eventId }) => eventId),
   );
 }

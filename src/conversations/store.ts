@@ -46,6 +46,11 @@ export interface Conversation extends Projection {
   reserved: Readonly<Record<number, number>>;
 }
 
+/** Whether the agent is to work when the conversation is driven; in an error it waits for its user to wake it. */
+export function agentIsDue({ unfinished, error }: Pick<Conversation, 'unfinished' | 'error'>): boolean {
+  return unfinished && error === null;
+}
+
 export interface NewConversation extends Pick<
   Conversation,
   | 'id'
@@ -108,7 +113,8 @@ export interface ConversationStore {
   /** Takes a wanted conversation to drive: a new generation, or nothing when there is nothing to do or someone drives. */
   claim(key: number, driver: string): Promise<Conversation | undefined>;
   /**
-   * Ends a run, unless the user said something after event `seen`: then false, and the run goes on.
+   * Ends a run, unless the user said something after event `seen`, or has asked for an action and none awaits a
+   * decision first: then false, and the run goes on.
    * @throws Fenced, ConversationGone
    */
   release(key: number, generation: number, end: { seen: number; unfinished: boolean }): Promise<boolean>;

@@ -56,7 +56,9 @@ export async function say(
 
 /** Starts a stopped conversation, or one that failed; lets work go on that nobody does. @throws ServiceError queue_full */
 export async function wake(stores: Rows, row: Conversation): Promise<Touched> {
-  const wanted = awake(row).status !== undefined || (row.unfinished && row.driver === null);
+  // Whoever drives while it is in an error does what its user has asked for, and not what the agent has left.
+  const idle = row.driver === null || row.error !== null;
+  const wanted = awake(row).status !== undefined || (row.unfinished && idle);
   if (wanted) await admitToLine(stores.conversations, row);
   const status = wanted ? await rouse(stores, row, { wanted: true }) : row.status;
   return { key: row.key, id: row.id, status, wanted };

@@ -217,7 +217,7 @@ export interface Carried {
   steps: number;
   /** What the user said in them, oldest first, cut to what fits. */
   said: string[];
-  /** Messages of the user among them that the agent had not taken up yet: not forgotten. */
+  /** Messages of the user among them that the agent had not taken up yet, and actions of the user whose observation comes later: not forgotten. */
   waiting: number[];
   tasks: TaskItem[];
   /** Where the last command left the shell; null before the first. */

@@ -32,7 +32,9 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const TRAJECTORY_PAGE = 500;
 
 const LIMIT = problems({ 400: 'The limit is out of range.' });
-const NOT_WAITING = problems({ 409: 'The agent does not wait for that.' });
+const NOT_WAITING = problems({
+  409: 'No action waits for that decision, or the conversation is not started.',
+});
 const STREAM = {
   description: 'Events as they come, until the client goes.',
   content: { 'text/event-stream': { schema: z.string() } },

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ConversationChange, Conversation } from '../conversations/store.ts';
+import { agentIsDue, type ConversationChange, type Conversation } from '../conversations/store.ts';
 import type { ConversationStores } from '../conversations/ports.ts';
 import { rouse } from '../conversations/waking.ts';
 import { errorObservation, stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { ConversationGone, Fenced } from '../events/log.ts';
+import { notDone } from '../events/not-done.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Transact } from '../transact.ts';
 import { patient } from './patient.ts';
@@ -14,7 +15,10 @@ import type { Sandboxes } from './sandboxes.ts';
 export interface End {
   events: readonly NewEvent[];
   change: ConversationChange;
-  unfinished: boolean;
+  /** Null where the agent did nothing: then as the row has it. */
+  unfinished: boolean | null;
+  /** Why what the user has asked for cannot be done; not given where it can. */
+  undone?: string;
   /** The newest message of the user that was dealt with. */
   seen: number;
 }
@@ -46,7 +50,8 @@ interface ActiveRun {
 
 /**
  * Drives conversations in this process. A row is claimed by raising its generation; every write of the run names
- * that generation. The run ends in one transaction that finds no newer message of the user, or else goes on.
+ * that generation. The run ends in one transaction that finds no newer message of the user and nothing else that is
+ * asked for, or else goes on.
  */
 export class Driver {
   /** Names this process in the rows it drives. */
@@ -128,7 +133,10 @@ export class Driver {
     }
   }
 
-  /** False when the user said something meanwhile: that wakes what has just ended, a failed start too. */
+  /**
+   * False when there is more to do: the user said something meanwhile, which wakes what has just ended, a failed start
+   * too; had the agent go on that rested; or asked for an action.
+   */
   async #end({ key, generation }: Conversation, end: End, signal: AbortSignal): Promise<boolean> {
     try {
       return await patient(
@@ -138,9 +146,13 @@ export class Driver {
         const { conversations, events } = stores;
         await events.append(key, end.events, generation);
         await conversations.change(key, end.change, generation);
-        if (await conversations.release(key, generation, end)) return true;
+        if (end.undone !== undefined) await answerAsked(stores, key, end.undone, generation);
         const row = await conversations.get(key);
-        if (row) await rouse(stores, row, {}, generation);
+        if (!row || (end.unfinished === null && agentIsDue(row))) return false;
+        const unfinished = end.unfinished ?? row.unfinished;
+        if (await conversations.release(key, generation, { seen: end.seen, unfinished })) return true;
+        if (row.lastUserMessage > end.seen) await rouse(stores, row, {}, generation);
+        else await conversations.change(key, { unfinished }, generation);
         return false;
       });
     } catch (error) {
@@ -148,6 +160,22 @@ export class Driver {
       throw error;
     }
   }
+}
+
+async function answerAsked(
+  { events, openActions }: ConversationStores,
+  key: number,
+  reason: string,
+  generation: number,
+): Promise<void> {
+  const open = await openActions.of(key);
+  const asked = open.flatMap(({ eventId, state }) => (state === 'asked' ? [eventId] : []));
+  await events.append(
+    key,
+    asked.map((id) => notDone(id, reason)),
+    generation,
+  );
+  await openActions.close(key, asked);
 }
 
 /** The end of a run that met something nobody expected. */
@@ -161,6 +189,7 @@ function broken(row: Conversation): End {
       error: { code: 'internal', message, hint: 'Start the conversation again, or send a message.' },
     },
     unfinished: true,
+    undone: message,
     seen: row.lastUserMessage,
   };
 }

@@ -7,19 +7,19 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NO_SANDBOX, startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import type { AgentContext, AgentOutcome } from '../agent/context.ts';
-import { action, agentMessage, errorObservation, stateChanged } from '../events/build.ts';
-import { type Event, isAction, isObservation, type NewEvent } from '../events/event.ts';
+import { action, agentMessage, errorObservation, stateChanged, userCommand } from '../events/build.ts';
+import { type Event, isAction, type NewEvent } from '../events/event.ts';
 import { EMPTY_PROJECTION, project } from '../events/projection.ts';
 import type { Sandbox, SandboxProvider } from '../sandbox/sandbox.ts';
 import { openWorkspaceFiles } from '../sandbox/workspace/workspace.ts';
 import { fc } from '../../test/support/samples.ts';
 
-const OPERATIONS = ['create', 'message', 'stop', 'start', 'pause', 'resume', 'remove'] as const;
+const OPERATIONS = ['create', 'message', 'ask', 'stop', 'start', 'pause', 'resume', 'remove'] as const;
 const IDS = ['a', 'b'] as const;
 type Operation = { do: (typeof OPERATIONS)[number]; id: (typeof IDS)[number]; after: number };
 
 const operation: fc.Arbitrary<Operation> = fc.record({
-  do: fc.constantFrom(...OPERATIONS, 'message', 'start'),
+  do: fc.constantFrom(...OPERATIONS, 'message', 'ask', 'start'),
   id: fc.constantFrom(...IDS),
   after: fc.integer({ min: 0, max: 6 }),
 });
@@ -67,6 +67,10 @@ class World {
         );
       case 'message':
         return await this.#say(id, (content) => service.message(principal, id, { content }));
+      case 'ask':
+        return await this.#say(id, (content) =>
+          service.run(principal, id, userCommand({ command: content, hidden: false })),
+        );
       case 'stop':
         return void (await service.stop(principal, id));
       case 'start':
@@ -178,14 +182,17 @@ async function assertAtRest({ here, acknowledged }: World, id: Operation['id']):
   const row = await here.storage.read.conversations.find(here.principal.userId, id);
   if (!row) return;
   const events = await here.events(id);
-  const texts = events.flatMap((event) => (isAction(event, 'message') ? [event.args.content] : []));
+  const texts = events.flatMap((event) => {
+    if (isAction(event, 'message')) return [event.args.content];
+    return isAction(event, 'run') && event.source === 'user' ? [event.args.command] : [];
+  });
   for (const text of acknowledged[id]) {
     assert.equal(texts.filter((one) => one === text).length, 1, `${text} is in the log of ${id} once`);
   }
   assert.ok(['RUNNING', 'STOPPED'].includes(row.status), `${id} rests as ${row.status}`);
   assert.deepEqual(await here.storage.read.openActions.of(row.key), []);
   for (const { id: asked } of events.filter((event) => isAction(event, 'run'))) {
-    const answers = events.filter((event) => isObservation(event, 'error') && event.cause === asked);
+    const answers = events.filter((event) => 'observation' in event && event.cause === asked);
     assert.equal(answers.length, 1, `action ${asked} of ${id} has one answer`);
   }
   assert.deepEqual(

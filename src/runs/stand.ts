@@ -42,6 +42,8 @@ export interface StretchOptions {
   /** Repositories that are read with the token beside the conversation's own: see `GitFront`. */
   submodules: readonly string[];
   runAgent: (context: AgentContext) => Promise<AgentOutcome>;
+  /** Carries out what the user has asked for while the agent rests; false when the signal ended it. */
+  serveUser: (context: AgentContext) => Promise<boolean>;
   /** How the agent would introduce itself; null when the log has it already, or where it says nothing of itself. */
   introductionOf: (context: AgentContext) => Promise<NewEvent | null>;
   /** Told how each run ends; nobody when not given. */

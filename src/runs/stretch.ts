@@ -2,7 +2,7 @@ import type { AgentContext, AgentOutcome } from '../agent/context.ts';
 import { modelMissing } from '../agent/failure.ts';
 import { openingOf } from '../agent/opening.ts';
 import { readRecording } from '../agent/replay/recording.ts';
-import type { Conversation } from '../conversations/store.ts';
+import { agentIsDue, type Conversation } from '../conversations/store.ts';
 import { ownServers } from '../conversations/own-servers.ts';
 import { requestBinding, storedRequest } from '../conversations/request.ts';
 import { errorObservation, stateAsked, stateChanged } from '../events/build.ts';
@@ -36,12 +36,12 @@ export function stretchWith(given: StretchOptions): Stretch {
       workplace: workplaceOf(row, settings, options),
       signal,
     };
-    const failed = row.status === 'STARTING' ? await prepare(options, stand) : null;
+    const starts = row.status === 'STARTING';
+    const failed = starts ? await prepare(options, stand) : null;
     if (failed) return told(options, stand, failedStart(stand, failed));
-    if (!row.unfinished) return await rest(options, stand);
     const release = options.sandboxes.use(row.key);
     try {
-      return await work(options, stand);
+      return await (agentIsDue(row) ? work(options, stand) : rest(options, stand, starts));
     } finally {
       release();
     }
@@ -54,12 +54,12 @@ async function work(options: StretchOptions, stand: Stand): Promise<End> {
   const replay = recording?.ok ? recording.steps : [];
   const journal = journalOf(options, stand);
   const { model, problem } = await modelOf(options, settings);
-  // What is replayed needs none, nor what the user has had done; what comes after it says so itself.
+  // What is replayed needs none, nor what a former run left to be done; what comes after it says so itself.
   const goes =
     model !== null ||
     settings.agent === 'DummyAgent' ||
     replay.length > 0 ||
-    (await journal.openActions()).length > 0;
+    (await journal.openActions()).some(({ state }) => state !== 'asked');
   if (problem !== null || !goes) {
     await begin(stand, journal, null);
     return told(options, stand, noModel(row, problem ?? undefined));
@@ -88,14 +88,22 @@ function told(options: StretchOptions, { row }: Stand, end: End): End {
   return end;
 }
 
-/** Nothing to do: to whom nobody has spoken yet the agent introduces itself. No MCP server is connected for that. */
-async function rest(options: StretchOptions, stand: Stand): Promise<End> {
+/**
+ * Nothing to do for the agent: what its user has asked for is carried out. To whom nobody has spoken yet the agent
+ * introduces itself; no MCP server is connected for that.
+ */
+async function rest(options: StretchOptions, stand: Stand, starts: boolean): Promise<End> {
   const journal = journalOf(options, stand);
   await begin(stand, journal, async () => {
     const { model } = await modelOf(options, stand.settings);
     return await options.introductionOf(contextOf(options, stand, journal, model));
   });
-  return waiting(stand.row);
+  if ((await journal.openActions()).length > 0) {
+    const mcp = await mcpOf(options, stand, journal);
+    const context = { ...contextOf(options, stand, journal, null), ...(mcp && { mcp }) };
+    if (!(await options.serveUser(context))) stand.signal.throwIfAborted();
+  }
+  return resting(stand.row, starts);
 }
 
 /**
@@ -131,15 +139,16 @@ function endOf(outcome: AgentOutcome, seen: number, redact: (text: string) => st
   };
 }
 
-/** Nothing to do but to wait for the user. */
-function waiting(row: Conversation): End {
+/** Nothing to do but to wait for the user. An agent that rested before is in the state that says how. */
+function resting({ agentState, lastUserMessage }: Conversation, starts: boolean): End {
   const state = 'awaiting_user_input';
+  const ready = agentState === 'loading' || (starts && agentState !== state && agentState !== 'paused');
   const asked = stateAsked(state, 'The agent waits for its user');
   return {
-    events: row.agentState === state || row.agentState === 'paused' ? [] : [asked, stateChanged(state)],
+    events: ready ? [asked, stateChanged(state)] : [],
     change: {},
-    unfinished: false,
-    seen: row.lastUserMessage,
+    unfinished: null,
+    seen: lastUserMessage,
   };
 }
 
@@ -153,6 +162,7 @@ function failedStart({ row, redactor: { redact } }: Stand, { runtimeStatus, erro
     events: events.map((event) => redactEvent(event, redact)),
     change: { status: 'ERROR', runtimeStatus, error: said },
     unfinished: row.unfinished,
+    undone: `This was not begun: the conversation could not start. ${said.message}`,
     seen: row.lastUserMessage,
   };
 }

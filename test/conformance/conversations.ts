@@ -229,6 +229,24 @@ const driving: Facts = {
     }
   },
 
+  'a run goes on when its user has asked for an action, unless one awaits a decision first': async (
+    under,
+  ) => {
+    const { keys } = await addSeveral(under, 2);
+    const [key, other] = keys as [number, number];
+    const { transact } = under.storage;
+    const set = (id: number, eventId: number, state: 'recorded' | 'asked' | 'awaiting') =>
+      transact(({ openActions }) => openActions.set(id, eventId, state));
+    for (const one of [key, other]) await transact(({ conversations }) => conversations.claim(one, 'here'));
+    await set(key, 7, 'recorded');
+    await set(key, 8, 'asked');
+    assert.equal(await release(under, other, 1, -1), true, "another's does not count");
+    assert.equal(await release(under, key, 1, -1), false);
+    assert.equal((await rowOf(under, key)).driver, 'here');
+    await set(key, 6, 'awaiting');
+    assert.equal(await release(under, key, 1, -1), true);
+  },
+
   'a run goes on when its user said something it has not seen': async (under) => {
     const key = await addConversation(under);
     await say(under, key);

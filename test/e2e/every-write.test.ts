@@ -10,10 +10,10 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Event, isAction } from '../../src/events/event.ts';
+import { type Event, isAction, isObservation } from '../../src/events/event.ts';
 import { EMPTY_PROJECTION, project } from '../../src/events/projection.ts';
 import { groupsNamed, isRoot, processesWith } from '../support/bubblewrap.ts';
-import { FIRST, type Left, SECOND, scriptedRun } from '../support/failpoint-run.ts';
+import { FIRST, isMine, type Left, SECOND, scriptedRun } from '../support/failpoint-run.ts';
 import { failpointScript, PUSHED, RAN } from '../support/failpoint-script.ts';
 import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
@@ -41,7 +41,9 @@ describe('killed at a write, or without room or lock for it', () => {
     assertNothingLost(left);
     assertLogWhole(left.events);
     assertRowIsFold(left);
-    assert.deepEqual(left.ran.trimEnd().split('\n').toSorted(), RAN, 'every command ran once');
+    const ran = left.ran.trimEnd().split('\n');
+    assert.deepEqual(ran.filter((one) => one !== 'mine').toSorted(), RAN, 'every command ran once');
+    assertOwnDone(left, ran.filter((one) => one === 'mine').length);
     assert.equal(left.openActions, 0);
     assert.deepEqual(
       [left.view.status, left.view.agent_state, left.view.error],
@@ -120,6 +122,16 @@ function assertNothingLost({ events, settings, kills }: Left): void {
   assert.ok(second >= 1 && second <= 1 + kills, 'only a message without an answer is sent again');
   assert.ok(typeof settings === 'object' && settings !== null && 'llm_api_key_set' in settings);
   assert.equal(settings.llm_api_key_set, true);
+}
+
+/** What the user asked for was done once, or was begun and is said to be of unknown outcome. */
+function assertOwnDone({ events }: Left, times: number): void {
+  const [own, ...more] = events.filter(isMine);
+  assert.ok(own && more.length === 0, 'it is in the log once');
+  const answers = events.filter((event) => 'observation' in event && event.cause === own.id);
+  assert.equal(answers.length, 1);
+  const known = answers.some((event) => isObservation(event, 'run'));
+  assert.ok(times === 1 || (times === 0 && !known), `it ran ${times} times`);
 }
 
 function assertLogWhole(events: readonly Event[]): void {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { AgentContext, AgentOutcome } from '../../src/agent/context.ts';
+import { serveUser } from '../../src/agent/run-agent.ts';
 import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import type { Principal } from '../../src/auth/principal.ts';
 import { ConversationService } from '../../src/conversations/service.ts';
@@ -144,6 +145,7 @@ export async function startConversations(
           open: () => Promise.reject(new Error('no model in this test')),
         }),
       runAgent: (context) => test.agent(context),
+      serveUser,
       introductionOf: () => Promise.resolve(null),
       redactor: () => redactor,
       mcp: { begin: () => Promise.resolve(null) },

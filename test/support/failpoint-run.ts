@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import type { Event } from '../../src/events/event.ts';
-import { saidGate } from './failpoint-script.ts';
+import { type Event, isAction } from '../../src/events/event.ts';
+import { MINE, saidGate } from './failpoint-script.ts';
 import { GIT_TOKEN } from './forge.ts';
 import type { GitServer } from './git-server.ts';
 import type { ModelServer } from './model-server.ts';
@@ -54,9 +54,10 @@ export interface Failpoint {
 }
 
 /**
- * The scripted run of one conversation: settings, token, creation, a message in the middle, to the end, with what
- * `failpoint` says (null: nothing) on the way. What failed because nobody answered, or nothing could be stored, is
- * sent again, as a client does that wants an answer. `look` sees what is left before it is removed.
+ * The scripted run of one conversation: settings, token, creation, a message and a command of the user's own in the
+ * middle, to the end, with what `failpoint` says (null: nothing) on the way. What failed because nobody answered, or
+ * nothing could be stored, is sent again, as a client does that wants an answer; the command only when the log has not
+ * got it, as it would be run twice. `look` sees what is left before it is removed.
  */
 export async function scriptedRun(
   { forge, model }: Ground,
@@ -95,6 +96,10 @@ export async function scriptedRun(
       else await startAgain();
     }
   }
+  const reached = async (method: string, path: string, body: unknown): Promise<boolean> => {
+    const reply = parley.running ? await parley.request(method, path, body).catch(() => null) : null;
+    return reply?.status === 200;
+  };
   async function ok(method: string, path: string, body?: unknown): Promise<unknown> {
     const reply = await ask(method, path, body);
     if (reply.status >= 300)
@@ -136,6 +141,11 @@ export async function scriptedRun(
     // The run then waits for the model, which waits for the message: the writes come in one order only.
     await until(events, (now) => hasOutcome(now, 'e'));
     await ok('POST', `${id}/message`, { message: SECOND });
+    const own = { action: 'run', args: { command: MINE } };
+    await until(
+      async () => (await reached('POST', `${id}/events`, own)) || (await events()).some(isMine),
+      (there) => there,
+    );
     model.open(saidGate(name));
     await until(view, ({ agent_state }) => ['finished', 'error', 'stopped'].includes(agent_state));
     await until(view, ({ runtime_status }) => runtime_status === 'STATUS$READY');
@@ -170,6 +180,10 @@ export async function scriptedRun(
 async function close(parley: Parley): Promise<void> {
   if (parley.running) await parley.stop();
   await parley.close();
+}
+
+export function isMine(event: Event): boolean {
+  return isAction(event, 'run') && event.source === 'user';
 }
 
 function hasOutcome(events: readonly Event[], call: string): boolean {

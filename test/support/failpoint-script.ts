@@ -65,7 +65,9 @@ const STEPS: readonly (readonly Part[])[] = [
 /** The step whose answer waits until the user's second message is acknowledged. */
 const WAITS = 4;
 
-/** What `/workspace/ran` has at the end, sorted: every command once. One that is looked after comes later than it was. */
+/** What the user has done in the middle; nobody looks after it when its outcome is not known. */
+export const MINE = 'echo mine >> /workspace/ran';
+/** What `/workspace/ran` has at the end, but for the user's own, sorted: every command once. One that is looked after comes later than it was. */
 export const RAN = ['a', 'd', 'e', 'f', 'i', 'j'];
 /** What the pushed branch has at the end. */
 export const PUSHED = {

@@ -1,4 +1,5 @@
 import { type Kysely, sql, type Updateable } from 'kysely';
+import type { OpenActionState } from '../../conversations/open-actions.ts';
 import type {
   Conversation,
   ConversationChange,
@@ -185,6 +186,15 @@ export class SqlConversationStore implements ConversationStore {
       .where('key', '=', key)
       .where('generation', '=', generation)
       .where('last_user_message', '<=', end.seen)
+      .where((e) => {
+        const open = (state: OpenActionState) =>
+          e
+            .selectFrom('open_actions')
+            .select('event_id')
+            .where('conversation', '=', key)
+            .where('state', '=', state);
+        return e.or([e.not(e.exists(open('asked'))), e.exists(open('awaiting'))]);
+      })
       .executeTakeFirst();
     if (numUpdatedRows > 0n) return true;
     const row = await this.get(key);

@@ -5,10 +5,18 @@ import type { Schema } from '../schema.ts';
 
 export class SqlOpenActionStore implements OpenActionStore {
   readonly #db: Kysely<Schema>;
+  readonly #of;
   readonly #set;
 
   constructor(db: Kysely<Schema>) {
     this.#db = db;
+    this.#of = prepared(db, (value: Value<{ conversation: number }>) =>
+      db
+        .selectFrom('open_actions')
+        .select(['event_id', 'state'])
+        .where('conversation', '=', value('conversation'))
+        .orderBy('event_id'),
+    );
     this.#set = prepared(db, (value: Value<Schema['open_actions']>) =>
       db
         .insertInto('open_actions')
@@ -22,12 +30,7 @@ export class SqlOpenActionStore implements OpenActionStore {
   }
 
   async of(conversation: number): Promise<OpenAction[]> {
-    const rows = await this.#db
-      .selectFrom('open_actions')
-      .select(['event_id', 'state'])
-      .where('conversation', '=', conversation)
-      .orderBy('event_id')
-      .execute();
+    const { rows } = await this.#of({ conversation });
     return rows.map(({ event_id, state }) => ({ eventId: event_id, state: state as OpenActionState }));
   }
 
