@@ -60,6 +60,10 @@ export class Upkeep {
     const { log, onlyUser, conversations, sweep } = this.#parts;
     const failed = (error: unknown): void => log.error({ err: error }, 'a periodic task failed');
     const periodic = { signal: this.#stop.signal, failed };
+    // Before anybody can have asked for anything. Not awaited: on a full disk it waits.
+    void sweep.recover(this.#stop.signal).catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) failed(error);
+    });
     every(USERS_MS, () => onlyUser.look(), periodic);
     every(USERS_MS, () => conversations.stopDisabled(), periodic);
     every(USERS_MS, () => conversations.finishRemovals(), periodic);
@@ -68,8 +72,6 @@ export class Upkeep {
     every(RETENTION_MS, () => this.#removeOld(), periodic);
     every(IDLE_MS, () => this.#stopIdle(), periodic);
     await conversations.finishRemovals().catch(failed);
-    // What a full disk does not let through now, the sweep takes up later.
-    await sweep.recover().catch(failed);
     void this.#removeOld().catch(failed);
     void this.#leftBehind.look().catch(failed);
   }

@@ -58,7 +58,7 @@ export class Driver {
   readonly id = randomUUID();
   readonly #options: DriverOptions;
   readonly #active = new Map<number, ActiveRun>();
-  #closing = false;
+  readonly #closing = new AbortController();
 
   constructor(options: DriverOptions) {
     this.#options = options;
@@ -67,14 +67,16 @@ export class Driver {
   /** Drives the conversation until there is nothing more to do for now. Never rejects. */
   async drive(key: number): Promise<void> {
     const { transact, log } = this.#options;
+    const { signal: closing } = this.#closing;
     try {
-      const row = await transact(({ conversations }) => conversations.claim(key, this.id));
-      if (!row || this.#closing) return;
+      const row = await patient(transact, closing)(({ conversations }) => conversations.claim(key, this.id));
+      if (!row || closing.aborted) return;
       const abort = new AbortController();
       const done = this.#run(row, abort.signal);
       this.#active.set(key, { generation: row.generation, abort, done });
       await done;
     } catch (error) {
+      if (error === closing.reason) return;
       // The row still wants to be driven, or is taken for orphaned: the sweep finds it.
       log.error({ err: error, conversation: key }, 'run could not be taken up or ended');
     } finally {
@@ -104,7 +106,7 @@ export class Driver {
 
   /** Ends all runs; their conversations are taken up again at the next start. */
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#closing.abort();
     await Promise.all([...this.#active.keys()].map((key) => this.interrupt(key)));
   }
 

@@ -51,7 +51,7 @@ class World {
         driven.delete(id);
       }
     };
-    await this.here.sweep.recover();
+    await this.here.sweep.recover(new AbortController().signal);
   }
 
   async crash(): Promise<void> {

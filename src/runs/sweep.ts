@@ -1,5 +1,6 @@
 import type { ConversationStores } from '../conversations/ports.ts';
 import type { Transact } from '../transact.ts';
+import { patient } from './patient.ts';
 import type { RunQueue } from './queue.ts';
 
 export interface SweepOptions {
@@ -23,10 +24,15 @@ export class Sweep {
     this.#options = options;
   }
 
-  /** At the start of the only process: whatever is driven is an orphan. */
-  async recover(): Promise<void> {
-    for (const { key, generation } of await this.#options.read.conversations.driven()) {
-      await this.#options.transact(({ conversations }) => conversations.requeue(key, generation));
+  /**
+   * At the start of the only process: whatever is driven when this is called is an orphan. Waits while nothing can be
+   * stored, as after a crash on a full disk. @throws the signal's reason
+   */
+  async recover(signal: AbortSignal): Promise<void> {
+    const { read, transact } = this.#options;
+    const patiently = patient(transact, signal);
+    for (const { key, generation } of await read.conversations.driven()) {
+      await patiently(({ conversations }) => conversations.requeue(key, generation));
     }
     await this.#offerWaiting();
   }
