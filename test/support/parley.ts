@@ -108,7 +108,8 @@ export async function prepareParley(env: Record<string, string> = {}, main = MAI
       const address = /serves at (\S+)/.exec(line)?.[1];
       if (address) serving.resolve(address);
     });
-    child.once('exit', (code) => serving.reject(new Error(`it ended with ${code}:\n${output}`)));
+    // Not 'exit': why it ended may still be in the pipe then.
+    child.once('close', (code) => serving.reject(new Error(`it ended with ${code}:\n${output}`)));
     const late = setTimeout(() => serving.reject(new Error(`it did not start:\n${output}`)), PATIENCE_MS);
     url = await serving.promise.finally(() => clearTimeout(late));
   }
