@@ -8,9 +8,12 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { processorTime } from '../support/processes.ts';
 
 export interface WatchSpec {
   port: number;
+  /** The server's process. */
+  pid: number;
   key: string;
   transport: 'sse' | 'socketio';
   /** Their ids. Clients are spread over them evenly. */
@@ -27,6 +30,8 @@ export interface WatchResult {
   median: number;
   p95: number;
   p99: number;
+  /** Microseconds of processor for each delivery, what it took to append the events among them. */
+  processorTime: { server: number; clients: number };
 }
 
 const PATIENCE_MS = 20_000;
@@ -53,6 +58,7 @@ for (let n = 0; n < spec.clients; n += AT_ONCE) {
 for (const conversation of spec.conversations) await say(conversation, 'Hello');
 await sleep(500);
 
+const used = { server: await processorTime(spec.pid), clients: await processorTime(process.pid) };
 const begun = performance.now();
 const posts: Promise<void>[] = [];
 const rounds = spec.perSecond * spec.seconds;
@@ -65,6 +71,8 @@ await Promise.all(posts);
 const expected = (rounds * spec.clients) / spec.conversations.length;
 const deadline = performance.now() + PATIENCE_MS;
 while (latencies.length < expected && performance.now() < deadline) await sleep(20);
+used.server = (await processorTime(spec.pid)) - used.server;
+used.clients = (await processorTime(process.pid)) - used.clients;
 for (const socket of sockets) socket.destroy();
 agent.destroy();
 if (latencies.length !== expected)
@@ -72,7 +80,13 @@ if (latencies.length !== expected)
 
 latencies.sort((a, b) => a - b);
 const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-const result: WatchResult = { deliveries: latencies.length, median: at(0.5), p95: at(0.95), p99: at(0.99) };
+const result: WatchResult = {
+  deliveries: latencies.length,
+  median: at(0.5),
+  p95: at(0.95),
+  p99: at(0.99),
+  processorTime: { server: used.server / latencies.length, clients: used.clients / latencies.length },
+};
 process.stdout.write(JSON.stringify(result));
 
 async function join(conversation: string): Promise<Socket> {

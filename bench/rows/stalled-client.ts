@@ -45,6 +45,7 @@ async function run(stalled: number): Promise<{ bytes: number; reader: WatchResul
   const bytes = (await inspector.held()).bytes - before;
   const spec: WatchSpec = {
     port: waiting.port,
+    pid: waiting.app.pid,
     key: TEST_KEY,
     transport: 'sse',
     conversations: ['c1'],

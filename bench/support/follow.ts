@@ -18,7 +18,8 @@ export async function followRow(following: Following, share: Share, goalMs: numb
   const { transport, clients, conversations, perSecond } = following;
   const ours = await ourFollowing(following);
   const limit = await bareFollowing(following);
-  const shown = ({ p95, median }: WatchResult) => `p95 ${p95.toFixed(1)} ms, median ${median.toFixed(1)} ms`;
+  const shown = ({ p95, median, processorTime: { server, clients: theirs } }: WatchResult) =>
+    `p95 ${p95.toFixed(1)} ms, median ${median.toFixed(1)} ms, ${server.toFixed(0)} + ${theirs.toFixed(0)} µs of processor each`;
   return {
     what: `event append → ${NAMES[transport]} client, ${clients} clients on ${conversations} conversations, ${perSecond} events/s`,
     measured: shown(ours),
@@ -30,14 +31,14 @@ export async function followRow(following: Following, share: Share, goalMs: numb
 
 async function ourFollowing({ conversations, ...following }: Following): Promise<WatchResult> {
   await using waiting = await waitingConversations(conversations, startParley);
-  return await watch({ ...following, port: waiting.port, conversations: waiting.ids });
+  return await watch({ ...following, port: waiting.port, pid: waiting.app.pid, conversations: waiting.ids });
 }
 
 async function bareFollowing({ conversations, ...following }: Following): Promise<WatchResult> {
   const folder = await mkdtemp(join(tmpdir(), 'live-'));
   await using limit = await ServerProgram.start(['bench/limits/live.ts', '--data', folder]);
   const ids = Array.from({ length: conversations }, (_, n) => `c${n}`);
-  return await watch({ ...following, port: limit.port, conversations: ids });
+  return await watch({ ...following, port: limit.port, pid: limit.pid, conversations: ids });
 }
 
 function watch(spec: Omit<WatchSpec, 'key' | 'seconds'>): Promise<WatchResult> {

@@ -22,7 +22,7 @@ interface Seen {
 
 /** What is there that was not there before. */
 export interface More {
-  /** Of objects: code is left out. */
+  /** Of objects: code is left out, and the room of tables. */
   bytes: number;
   timers: number;
   descriptors: number;
