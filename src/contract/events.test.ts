@@ -29,6 +29,14 @@ test('what a user has done by a tool holds nothing that could not be stored, how
   }
 });
 
+test('what a user has done by a tool is as long as a file before and after an edit, and no longer', () => {
+  const took = (args: object) => clientAction.safeParse({ action: 'edit', args }).success;
+  const file = 'x'.repeat(2 * 1024 * 1024 - 100);
+  assert.ok(took({ command: 'str_replace', path: '/workspace/a', old_str: file, new_str: file }));
+  assert.ok(!took({ command: 'create', path: '/workspace/a', file_text: file + file + file }));
+  assert.ok(!took({ anything: Array.from({ length: 3 }, () => file) }));
+});
+
 test('a flag of a query is true or false, as languages write it', () => {
   const reversed = (reverse: string) => eventsQuery.safeParse({ reverse }).data?.reverse;
   for (const yes of ['true', 'True', 'TRUE', '1', 'yes', 'on']) assert.equal(reversed(yes), true, yes);
