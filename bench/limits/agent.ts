@@ -1,6 +1,7 @@
 /**
- * The least an agent can do for a step: reads the streamed answer, makes the call and its result durable, and asks again with all that was said so far. No history folded from a log, no prices, no limits, no view, nobody who
- * watches; imports nothing of Parley. Its input is `{url, steps}` of a model of the bench.
+ * The least an agent can do for a step: reads the streamed answer, makes the call and its result durable, and asks
+ * again with all that was said so far. No history folded from a log, no prices, no limits, no view, nobody who watches;
+ * imports nothing of Parley. Its input is `{url, steps}` of a model of the bench.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

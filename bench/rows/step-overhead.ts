@@ -16,7 +16,8 @@ const MODEL: ModelSpec = { steps: 0, tool: 'think', delay: 0 };
 
 /**
  * What a step costs besides the model's time and the command's: from the end of one answer to the next request, in one
- * conversation that grows. A thought is noted by the log alone, so that no command's time is in it. The longest history is measured in a small window, too.
+ * conversation that grows. A thought is noted by the log alone, so that no command's time is in it. The longest history is
+ * measured in a small window, too.
  */
 export const stepOverhead: Subject = {
   seconds: 240,

@@ -9,7 +9,7 @@ import { Guard } from './guard.ts';
 import type { OpenJournalAction } from './journal.ts';
 import type { Mind } from './mind.ts';
 import type { Recorded } from './record.ts';
-import { RunLog } from './run-log.ts';
+import { Overtaken, RunLog } from './run-log.ts';
 import { takeUp } from './taking-up.ts';
 import { carryOut, hasEffect } from './tools/carry-out.ts';
 import type { ProviderWrite } from './tools/provider/hosted.ts';
@@ -19,14 +19,14 @@ import { unknownWrite } from './tools/provider/provider-tools.ts';
 export class Run {
   readonly #context: AgentContext;
   readonly #mind: Mind;
-  readonly #log: RunLog;
+  #log: RunLog;
   #guard: Guard | null = null;
   #iterations: number;
 
   constructor(context: AgentContext, mind: Mind) {
     this.#context = context;
     this.#mind = mind;
-    this.#log = new RunLog(context.journal, context.replay?.length);
+    this.#log = this.#newLog();
     this.#iterations = context.iterations;
   }
 
@@ -34,19 +34,15 @@ export class Run {
     await this.#log.open(this.#context.condensation ?? -1);
     const left = await this.#settle();
     if (left) return left;
-    for (let first = true; ; first = false) {
-      this.#context.signal.throwIfAborted();
-      if (!first) await this.#log.catchUp();
-      const more = await this.#goOn();
-      if (more === 'stepped') continue;
-      if (more) return more;
-      await this.#doAsked();
-      await this.#mind.interject?.(this.#log);
-      const { rest } = this.#log.history;
-      if (rest) return await this.#rest(rest);
-      await takeUp(this.#log, this.#context, first ? this.#mind.introduction(this.#log) : null);
-      const end = await this.#step();
-      if (end) return end;
+    try {
+      for (let first = true; ; first = false) {
+        this.#context.signal.throwIfAborted();
+        const end = await this.#once(() => this.#turn(first));
+        if (end) return end;
+      }
+    } finally {
+      // Who is interrupted leaves nothing under way.
+      await this.#log.landed().catch(() => {});
     }
   }
 
@@ -62,6 +58,7 @@ export class Run {
    * the user has asked for is done by the next.
    */
   async giveUp(failure: Failure): Promise<AgentOutcome> {
+    await this.#once(() => this.#log.landed());
     const open = await this.#context.journal.openActions();
     const answers = open
       .filter(({ state }) => state === 'started' || state === 'recorded')
@@ -70,6 +67,35 @@ export class Run {
       );
     if (answers.length > 0) await this.#log.answer(answers, await this.#writesOf(open));
     return await this.#fail(failure);
+  }
+
+  async #turn(first: boolean): Promise<AgentOutcome | null> {
+    if (!first) await this.#log.catchUp();
+    const more = await this.#goOn();
+    if (more === 'stepped') return null;
+    if (more) return more;
+    await this.#doAsked();
+    await this.#mind.interject?.(this.#log);
+    const { rest } = this.#log.history;
+    if (rest) return await this.#rest(rest);
+    await takeUp(this.#log, this.#context, first ? this.#mind.introduction(this.#log) : null);
+    return await this.#step();
+  }
+
+  /** What was decided by a log that is not as it was taken to be is forgotten, and the log read anew. */
+  async #once<T>(work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+      this.#log = this.#newLog();
+      await this.#log.open(this.#context.condensation ?? -1);
+      return null;
+    }
+  }
+
+  #newLog(): RunLog {
+    return new RunLog(this.#context.journal, this.#context.replay?.length);
   }
 
   /** What a former run left open. An outcome when there is nothing more to do. */
@@ -87,7 +113,7 @@ export class Run {
     if (recorded.length > 0 && agentState !== 'running' && agentState !== 'user_confirmed') {
       await this.#log.append([stateChanged('running')]);
     }
-    const failure = await this.#carryOut(pages.flat(), null);
+    const failure = await this.#carryOut(pages.flat(), { ahead: false });
     if (failure) return await this.#fail(failure);
     if (awaiting !== -1) return { kind: 'waiting' };
     if (this.#log.history.agentState === 'user_confirmed') await this.#log.append([stateChanged('running')]);
@@ -112,7 +138,8 @@ export class Run {
     if (open.some(({ state }) => state === 'awaiting')) return;
     const asked = open.flatMap(({ eventId, state }) => (state === 'asked' ? [eventId] : []));
     for (const [n, id] of asked.entries()) {
-      const failure = await this.#carryOut(await journal.read(id, 1), null);
+      await this.#log.landed();
+      const failure = await this.#carryOut(await journal.read(id, 1), { ahead: false });
       if (!failure) continue;
       const left = asked.slice(n + 1).map((later) => notDone(later, failure.message));
       if (left.length > 0) await this.#log.answer(left);
@@ -130,6 +157,7 @@ export class Run {
 
   async #rest(rest: 'waiting' | 'finished'): Promise<AgentOutcome> {
     const state = rest === 'finished' ? 'finished' : 'awaiting_user_input';
+    await this.#log.landed();
     if (this.#log.history.agentState !== state) await this.#log.append([stateChanged(state)]);
     await this.#mind.ended?.(this.#log);
     return { kind: rest };
@@ -137,6 +165,7 @@ export class Run {
 
   async #step(): Promise<AgentOutcome | null> {
     const decision = await this.#mind.decide(this.#log, this.#iterations);
+    await this.#log.landed();
     if (!decision.ok) return await this.#fail(decision.failure);
     this.#iterations += 1;
     return await this.#record(decision.step);
@@ -147,23 +176,31 @@ export class Run {
     const { workspaceRoot: root = '/workspace' } = this.#context;
     const checked = this.#guard.check(step, { root, cwd: this.#log.cwd });
     const { events, ...record } = begun(checked, this.#log.tasks.tasks);
-    const written = await this.#log.recordStep(events, { iterations: this.#iterations, ...record });
     const { open, started, awaiting } = record;
+    const written = await this.#log.recordStep(
+      events,
+      { iterations: this.#iterations, ...record },
+      { ahead: open.length === 0 },
+    );
     if (awaiting !== undefined) {
       await this.#mind.ended?.(this.#log);
       return { kind: 'waiting' };
     }
     const actions = open.flatMap((n) => written[n] ?? []);
-    const startedId = started === undefined ? null : (written[started]?.id ?? null);
-    const failure = await this.#carryOut(actions, startedId);
+    const startedId = started === undefined ? undefined : written[started]?.id;
+    const failure = await this.#carryOut(actions, { begun: startedId, ahead: true });
     return failure && (await this.#fail(failure));
   }
 
   /**
-   * Does actions in their order. `begun`: the id of the one that is recorded as started already. Gives why none of
-   * them could be done any more; those are answered with it.
+   * Does actions in their order. Gives why none of them could be done any more; those are answered with it.
+   * @param how `begun`: the id of the one that is recorded as started already. `ahead`: whether the model may be asked
+   * before the last answer is on disk
    */
-  async #carryOut(events: readonly Event[], begun: number | null): Promise<Failure | null> {
+  async #carryOut(
+    events: readonly Event[],
+    how: { begun?: number | undefined; ahead: boolean },
+  ): Promise<Failure | null> {
     const { journal, signal } = this.#context;
     for (const [n, event] of events.entries()) {
       if (!('action' in event)) continue;
@@ -176,7 +213,7 @@ export class Run {
         return null;
       }
       // What is recorded as started is tried even then: it is not to be left with an outcome that nobody knows.
-      if (event.id !== begun) {
+      if (event.id !== how.begun) {
         signal.throwIfAborted();
         if (hasEffect(event)) await journal.start(event.id);
       }
@@ -186,7 +223,9 @@ export class Run {
         await this.#log.answer([event, ...later].map(({ id }) => notDone(id, message)));
         return result.failure;
       }
-      await this.#log.answer([{ ...result.event, cause: event.id }], result.writes);
+      const answer = [{ ...result.event, cause: event.id }];
+      if (how.ahead && later.length === 0) await this.#log.answerAhead(answer, result.writes);
+      else await this.#log.answer(answer, result.writes);
     }
     return null;
   }

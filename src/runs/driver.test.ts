@@ -10,7 +10,7 @@ import {
 import type { AgentContext } from '../agent/context.ts';
 import { action, agentMessage, observation, stateChanged, userMessage } from '../events/build.ts';
 import { ServiceError } from '../errors.ts';
-import type { Event, NewEvent } from '../events/event.ts';
+import { type Event, isObservation, type NewEvent } from '../events/event.ts';
 import type { SandboxProvider } from '../sandbox/sandbox.ts';
 
 /** Something a test waits for and lets happen. */
@@ -247,12 +247,21 @@ describe('driving a conversation', () => {
   it('stores no secret that a user or an agent writes', async () => {
     c.agent = async ({ journal }) => {
       await journal.read(0, 10);
+      const noted = observation('agent', 'think', 'noted a-live-secret', {});
+      const answers = [{ to: 0, event: noted }];
+      await journal.recordStep([run('echo a-live-secret')], { iterations: 1, open: [], answers });
       await journal.append([agentMessage('it is a-live-secret'), stateChanged('awaiting_user_input')]);
       return { kind: 'waiting' };
     };
     await c.service.create(c.principal, { conversation_id: 'secret', initial_user_msg: 'use a-live-secret' });
     await c.until('secret', (view) => view.agent_state === 'awaiting_user_input');
-    assert.deepEqual(texts(await c.events('secret')), ['use <secret_hidden>', 'it is <secret_hidden>']);
+    const events = await c.events('secret');
+    assert.deepEqual(texts(events), ['use <secret_hidden>', 'it is <secret_hidden>']);
+    const done = events.find((event) => 'action' in event && event.action === 'run');
+    const answer = events.find((event) => isObservation(event, 'think'));
+    assert.ok(answer && 'content' in answer && done);
+    assert.deepEqual([answer.content, answer.cause], ['noted <secret_hidden>', done.id]);
+    assert.doesNotMatch(JSON.stringify(events), /a-live-secret/);
     assert.equal((await c.service.get(c.principal, 'secret')).title, 'use <secret_hidden>');
   });
 

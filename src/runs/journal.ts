@@ -1,4 +1,4 @@
-import type { Journal, StepRecord } from '../agent/journal.ts';
+import type { Early, Journal, StepRecord } from '../agent/journal.ts';
 import type { ProviderWrite } from '../agent/tools/provider/hosted.ts';
 import type { AuditFact, AuditStore } from '../audit/audit.ts';
 import type { OpenActionState, OpenActionStore } from '../conversations/open-actions.ts';
@@ -71,9 +71,11 @@ export class RunJournal implements Journal {
     return this.#write((stores) => this.#setAside(stores, [call], dollars > 0 ? { [call]: dollars } : {}));
   }
 
-  async recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
+  async recordStep(events: readonly NewEvent[], step: StepRecord, early?: Early): Promise<Event[]> {
     const { conversation, generation } = this.#options;
     const redacted = await this.#redacted(events);
+    const { answers = [] } = step;
+    const answered = await this.#redacted(answers.map(({ event }) => event));
     return await this.#write(async (stores) => {
       const { events: log, conversations, openActions } = stores;
       const appended = await this.#append(log, redacted);
@@ -82,11 +84,15 @@ export class RunJournal implements Journal {
         if (!event) throw new RangeError(`step has no event ${index}`);
         await openActions.set(conversation, event.id, stateOf(index, step));
       }
-      const answers = await this.#append(log, answersOf(step, appended));
+      const causes = answers.map(({ to }) => causeAt(to, appended));
+      const after = await this.#append(
+        log,
+        answered.map((event, n) => ({ ...event, ...causes[n] })),
+      );
       await conversations.change(conversation, { iterations: step.iterations }, generation);
       if (step.settled?.length) await this.#setAside(stores, step.settled, {});
-      return [...appended, ...answers];
-    });
+      return [...appended, ...after];
+    }, early);
   }
 
   start(eventId: number): Promise<void> {
@@ -98,7 +104,11 @@ export class RunJournal implements Journal {
     });
   }
 
-  async answer(observations: readonly NewEvent[], writes: readonly ProviderWrite[] = []): Promise<Event[]> {
+  async answer(
+    observations: readonly NewEvent[],
+    writes: readonly ProviderWrite[] = [],
+    early?: Early,
+  ): Promise<Event[]> {
     const causes = observations.flatMap((event) =>
       'observation' in event && event.cause !== undefined ? [event.cause] : [],
     );
@@ -108,7 +118,7 @@ export class RunJournal implements Journal {
       await openActions.close(this.#options.conversation, causes);
       if (writes.length > 0) await audit.add(await this.#facts(conversations, writes));
       return appended;
-    });
+    }, early);
   }
 
   openActions(): ReturnType<Journal['openActions']> {
@@ -171,17 +181,15 @@ export class RunJournal implements Journal {
     );
   }
 
-  #write<T>(work: (stores: JournalStores) => Promise<T>): Promise<T> {
-    return this.#options.transact(work);
+  #write<T>(work: (stores: JournalStores) => Promise<T>, early?: (result: T) => void): Promise<T> {
+    return this.#options.transact(work, early);
   }
 }
 
-function answersOf({ answers = [] }: StepRecord, appended: readonly Event[]): NewEvent[] {
-  return answers.map(({ to, event }) => {
-    const cause = appended[to]?.id;
-    if (cause === undefined) throw new RangeError(`step has no event ${to}`);
-    return { ...event, cause };
-  });
+function causeAt(index: number, appended: readonly Event[]): { cause: number } {
+  const event = appended[index];
+  if (!event) throw new RangeError(`step has no event ${index}`);
+  return { cause: event.id };
 }
 
 function stateOf(index: number, { started, awaiting }: StepRecord): OpenActionState {

@@ -14,10 +14,10 @@ export function patient<Stores>(
   signal: AbortSignal,
   againMs = AGAIN_MS,
 ): Transact<Stores> {
-  return async (work) => {
+  return async (work, early) => {
     for (;;) {
       try {
-        return await transact(work);
+        return await transact(work, early);
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'storage_unavailable') throw error;
       }

@@ -136,7 +136,7 @@ export async function openStorage(
       appended: () => {},
       noted: () => {},
     }),
-    transact: (work) => commits.write(() => work(stores)),
+    transact: (work, early) => commits.write(() => work(stores), early),
     close: async () => {
       await commits.drained();
       await reader.destroy();
