@@ -8,7 +8,7 @@ import { spec } from 'node:test/reporters';
 
 const CONCURRENCY = 2;
 /** Milliseconds one file may take: far more than any needs, so that a test that hangs is told instead of waited for. */
-const FILE_TIMEOUT = 420_000;
+const FILE_TIMEOUT = 600_000;
 
 const SINGLED_OUT = /\b(?:test|it|describe|suite)\.only\b|\bonly: true\b/;
 
