@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { createGzip, gzipSync } from 'node:zlib';
 import { startRecordingServer, type ServerAnswer } from '../../test/support/recording-server.ts';
@@ -138,5 +139,33 @@ describe('a guarded plain fetch', () => {
     const reading = readBody(answer, MOST);
     second.abort(new Error('enough'));
     await assert.rejects(reading, /enough/);
+  });
+
+  it('stops when its caller does, while the host is looked up and while a connection is made', async () => {
+    const { port, requests } = await serve({ body: {} });
+    const found = Promise.withResolvers<string[]>();
+    const looking = new AbortController();
+    const slow = guardedBy(trusting, () => found.promise);
+    const lookedUp = slow(new URL(`http://a.test:${port}/`), { ...get, signal: looking.signal });
+    looking.abort(new Error('enough'));
+    await assert.rejects(lookedUp, /enough/);
+    found.resolve(['127.0.0.1']);
+    await slow(new URL(`http://a.test:${port}/second`), get);
+    assert.deepEqual(
+      requests.map(({ path }) => path),
+      ['/second'],
+    );
+
+    const silent = createServer().listen(0, '127.0.0.1');
+    open.push(async () => silent.close());
+    await once(silent, 'listening');
+    const connecting = new AbortController();
+    const url = new URL(`https://a.test:${(silent.address() as AddressInfo).port}/`);
+    const connected = once(silent, 'connection') as Promise<[Socket]>;
+    const greeting = guardedBy(trusting)(url, { ...get, signal: connecting.signal });
+    const [socket] = await connected;
+    connecting.abort(new Error('enough'));
+    await assert.rejects(greeting, /enough/);
+    socket.destroy();
   });
 });

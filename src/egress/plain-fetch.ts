@@ -1,6 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
 import { guardedClient, type GuardedOptions } from './guarded-client.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import type { EgressPolicy } from './policy.ts';
 
 /**
@@ -30,7 +31,7 @@ export type GuardedPlainFetch = PlainFetch & { close(): Promise<void> };
 export function guardedPlainFetch(policy: EgressPolicy, options?: GuardedOptions): GuardedPlainFetch {
   const client = guardedClient(policy, options);
 
-  async function guarded(url: URL, { method, headers, body, signal }: PlainRequest): Promise<PlainAnswer> {
+  async function send(url: URL, { method, headers, body, signal }: PlainRequest): Promise<PlainAnswer> {
     const { agent } = await client.open(url);
     const answer = await agent.request({
       origin: url.origin,
@@ -51,6 +52,8 @@ export function guardedPlainFetch(policy: EgressPolicy, options?: GuardedOptions
     };
   }
 
+  // The client stops what is sent; while a host is looked up and connected to, it waits.
+  const guarded: PlainFetch = (url, init) => unlessAborted(send(url, init), init.signal);
   return Object.assign(guarded, { close: client.close });
 }
 
