@@ -14,7 +14,7 @@ export interface BegunStep extends Recorded {
 }
 
 /** @param tasks the list as the log has it */
-export function begun(step: Recorded, tasks: readonly TaskItem[]): BegunStep {
+export function beginStep(step: Recorded, tasks: readonly TaskItem[]): BegunStep {
   const { events, awaiting } = step;
   const open = [...step.open];
   const answers: Answered[] = [];

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { errorObservation, observation, stateChanged } from '../events/build.ts';
 import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
 import { notDone, STOPPED, unknownOutcome } from '../events/not-done.ts';
-import { begun } from './begin-step.ts';
+import { beginStep } from './begin-step.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { type Failure, sandboxFailed } from './failure.ts';
 import { Guard } from './guard.ts';
@@ -175,7 +175,7 @@ export class Run {
     this.#guard ??= await Guard.open(this.#context);
     const { workspaceRoot: root = '/workspace' } = this.#context;
     const checked = this.#guard.check(step, { root, cwd: this.#log.cwd });
-    const { events, ...record } = begun(checked, this.#log.tasks.tasks);
+    const { events, ...record } = beginStep(checked, this.#log.tasks.tasks);
     const { open, started, awaiting } = record;
     const written = await this.#log.recordStep(
       events,

@@ -2,7 +2,7 @@ import { errorObservation } from './build.ts';
 import type { NewEvent } from './event.ts';
 
 /** V0's ids for an action that was recorded and not carried out: its pages have words for them. */
-const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_ERROR';
+export const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_ERROR';
 export const STOPPED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
 
 /** The answer of an action that is not carried out. */

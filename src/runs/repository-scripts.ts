@@ -1,6 +1,7 @@
 import { runAction, runCommand } from '../agent/tools/shell.ts';
 import { errorObservation } from '../events/build.ts';
 import { type ActionEvent, isAction, isObservation, type NewEvent } from '../events/event.ts';
+import { notDone } from '../events/not-done.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { TellPhase } from './phase.ts';
 import { INSTALL_PRE_COMMIT } from './pre-commit-hook.ts';
@@ -34,8 +35,8 @@ interface Script {
   told: string;
 }
 
-/** V0's id for an action that was recorded and whose outcome nobody knows. */
-const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_ERROR';
+const INTERRUPTED =
+  'The service was interrupted while this script of the repository ran, so its outcome is not known: it may have done all, a part or nothing of what it was to do. It was not run again.';
 
 export async function findScripts(sandbox: Sandbox, directory: string): Promise<Script[]> {
   const found: Script[] = [];
@@ -70,7 +71,7 @@ export async function runScripts(options: StretchOptions, stand: Stand, phase: T
     const [event] = await journal.read(eventId, 1);
     if (!event || !isAction(event, 'run') || event.source !== 'environment') continue;
     if (state === 'started') {
-      await journal.answer([unknownOutcome(eventId)]);
+      await journal.answer([notDone(eventId, INTERRUPTED)]);
     } else {
       await runScript({ options, stand, journal, phase }, event);
     }
@@ -116,12 +117,4 @@ function failureTold(observed: NewEvent, file: string): NewEvent[] {
       '',
     ),
   ];
-}
-
-function unknownOutcome(cause: number): NewEvent {
-  return errorObservation(
-    'The service was interrupted while this script of the repository ran, so its outcome is not known: it may have done all, a part or nothing of what it was to do. It was not run again.',
-    NOT_EXECUTED,
-    { cause },
-  );
 }

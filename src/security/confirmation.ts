@@ -1,12 +1,10 @@
 import { errorObservation, observation } from '../events/build.ts';
 import type { ActionEvent, Event, NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
+import { NOT_EXECUTED } from '../events/not-done.ts';
 import type { Rating, SecurityAnalyzer } from './analyzer.ts';
 
 /** The actions that V0 (0.55 and later) asks its user about, and the calls of MCP tools. */
 const CONFIRMED = new Set(['run', 'run_ipython', 'browse_interactive', 'edit', 'read', 'call_tool_mcp']);
-
-/** V0's id for an action that was recorded and not carried out. */
-const NOT_EXECUTED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_ERROR';
 
 /** Whether confirmation mode asks the user about an action: about all while nobody rates them, else about HIGH ones. */
 export function asksUser(action: NewAction, rating: Rating, analyzer: SecurityAnalyzer | null): boolean {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { imageUrl } from '../../contract/conversations.ts';
+import { STOPPED } from '../../events/not-done.ts';
 import { callOf, type RecordedCall } from './recorded-call.ts';
 
 /** What a replay does at one place of the recording. The first step is the message that begins the conversation. */
@@ -23,8 +24,6 @@ const OF_THE_RUN = new Set([
   'condensation_request',
   'null',
 ]);
-/** V0's id for what a stop left undone; see `ConversationService`. */
-const STOPPED = 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED';
 
 const event = z.looseObject({
   id: z.unknown().optional(),
