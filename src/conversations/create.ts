@@ -47,11 +47,11 @@ export async function createOrJoin(
     const words = known ? await wordsToJoin(ports, known, asked) : null;
     const touched = await ports.transact(async (stores) => {
       const { conversations } = stores;
-      const now = await idOf(stores.idempotency, asked);
-      const row = now === undefined ? undefined : await conversations.find(userId, now);
+      const still = await idOf(stores.idempotency, asked);
+      const row = still === undefined ? undefined : await conversations.find(userId, still);
       // Somebody has made or removed it meanwhile: looked at anew.
       if (row?.key !== known?.key) return null;
-      const id = now ?? randomUUID().replaceAll('-', '');
+      const id = still ?? randomUUID().replaceAll('-', '');
       if (!row) return await create(ports, stores, asked, id, redactor);
       return words ? await say(stores, row, words) : await wake(stores, row);
     });

@@ -73,8 +73,8 @@ export class GroupCommit {
   }
 
   /**
-   * @param early told the result before it is on disk; the commit then leaves two turns of the event loop to what that
-   * begins, and takes along what it writes
+   * @param early told the result before it is on disk; the commit then leaves up to two turns of the event loop to what
+   * that begins, and takes along what it writes
    */
   write<T>(run: () => Promise<T>, early?: (value: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {

@@ -13,7 +13,7 @@ export interface Question<T> extends Subject {
   shape: z.ZodType<T>;
 }
 
-/** Loaded with the first question. To import what is loaded costs more than to write a request by it. */
+/** Loaded with the first question, and kept: to import it again costs more than to write a request by it. */
 const load = async (): Promise<EndpointInterface> => (await import('@octokit/endpoint')).endpoint;
 let octokit: Promise<EndpointInterface> | undefined;
 
