@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { STOPPED } from '../../events/not-done.ts';
 import { readRecording, type ReplayStep } from './recording.ts';
 import { fc } from '../../../test/support/samples.ts';
 
@@ -87,7 +88,7 @@ test('what was not done in the recording is not done again', () => {
       source: 'environment',
       observation: 'error',
       cause: 7,
-      extras: { error_id: 'AGENT_ERROR$ERROR_ACTION_NOT_EXECUTED_STOPPED' },
+      extras: { error_id: STOPPED },
     },
     agent('run', { command: 'asked', confirmation_state: 'awaiting_confirmation' }),
     agent('run', { command: 'asked', confirmation_state: 'confirmed' }),
@@ -98,6 +99,54 @@ test('what was not done in the recording is not done again', () => {
     agent('think', { thought: 'hm' }),
   ];
   assert.deepEqual(kinds(events), ['user', 'execute_bash', 'finish', 'user', 'think']);
+});
+
+test("the user's own actions are done where they were done, not where they were asked for", () => {
+  const own = (id: number, command: string) => ({ id, source: 'user', action: 'run', args: { command } });
+  const answer = (cause: number) => ({ source: 'agent', observation: 'run', cause, content: '' });
+  const events = [
+    own(0, 'before a word'),
+    answer(0),
+    user('go'),
+    agent('run', { command: 'first' }, { id: 1 }),
+    own(2, 'between'),
+    answer(1),
+    agent('run', { command: 'second' }, { id: 3 }),
+    answer(3),
+    answer(2),
+    agent('finish', {}, { id: 4 }),
+    agent('run', { command: 'after the end' }),
+    own(5, 'at rest'),
+    answer(5),
+    own(6, 'at rest, too'),
+    answer(6),
+    user('more'),
+    own(7, 'stopped'),
+    { source: 'environment', observation: 'error', cause: 7, extras: { error_id: STOPPED } },
+    agent('message', { content: 'Well?' }),
+    own(8, 'at the end'),
+    answer(8),
+  ];
+  assert.deepEqual(
+    steps(events).map((step) =>
+      step.kind === 'call' ? (step.call.input['command'] ?? 'finish') : step.kind,
+    ),
+    [
+      'user',
+      'before a word',
+      'first',
+      'second',
+      'between',
+      'at rest',
+      'at rest, too',
+      'finish',
+      'user',
+      'at the end',
+      'said',
+    ],
+  );
+  const last = steps(events).at(-1);
+  assert.ok(last?.kind === 'said' && last.waits);
 });
 
 test('an action of another kind is named, to be left out', () => {

@@ -70,19 +70,55 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The actions that were carried out, in their order. */
+/**
+ * The actions that were carried out, in their order. Those of the user are recorded when they are asked for, and have
+ * their place where they were answered.
+ */
 function doneActions(all: readonly Recorded[]): RecordedAction[] {
   const undone = new Set(all.filter(saysUndone).map(({ cause }) => cause));
+  const answered = new Set(
+    all.flatMap(({ observation, cause }) => (observation === undefined ? [] : [cause])),
+  );
+  const asked = new Map<unknown, RecordedAction>();
+  const done: RecordedAction[] = [];
   let finished = false;
-  return all.filter((one): one is RecordedAction => {
-    if (typeof one.action !== 'string' || one.source === 'environment') return false;
-    if (OF_THE_RUN.has(one.action) || undone.has(one.id) || isHeldBack(one)) return false;
+  for (const one of all) {
+    const late = one.observation === undefined ? undefined : asked.get(one.cause);
+    if (late) {
+      asked.delete(one.cause);
+      addUsers(done, late);
+    }
+    if (!isAction(one) || undone.has(one.id) || isHeldBack(one)) continue;
+    if (isUsers(one)) {
+      if (one.id !== undefined && answered.has(one.id)) asked.set(one.id, one);
+      else addUsers(done, one);
+      continue;
+    }
     // What came with `finish` in one answer was not done; the user's next word goes on.
     if (isUserMessage(one)) finished = false;
-    else if (finished) return false;
+    else if (finished) continue;
     if (one.action === 'finish') finished = true;
-    return true;
-  });
+    // What its user had done before saying anything follows the message: nothing is replayed before there is one.
+    if (isUserMessage(one) && done.every(isUsers)) done.unshift(one);
+    else done.push(one);
+  }
+  return done;
+}
+
+/** With its last word a run ends: what its user had done after that, without a word to the agent, goes before it. */
+function addUsers(done: RecordedAction[], own: RecordedAction): void {
+  const last = done.at(-1);
+  const rests = last && !isUserMessage(last) && (last.action === 'finish' || last.action === 'message');
+  done.splice(rests ? done.length - 1 : done.length, 0, own);
+}
+
+function isAction(one: Recorded): one is RecordedAction {
+  return typeof one.action === 'string' && one.source !== 'environment' && !OF_THE_RUN.has(one.action);
+}
+
+/** What the user has had done by the agent's tools. */
+function isUsers({ action, source }: RecordedAction): boolean {
+  return source === 'user' && action !== 'message';
 }
 
 function saysUndone({ observation, extras }: Recorded): boolean {
