@@ -1,7 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
-import { guardedClient, type GuardedOptions } from './guarded-client.ts';
 import { unlessAborted } from '../unless-aborted.ts';
+import { guardedClient, type GuardedOptions } from './guarded-client.ts';
 import type { EgressPolicy } from './policy.ts';
 
 /**
