@@ -197,13 +197,17 @@ function oneLine(text: string): string {
 /** The codes of OpenSSL and of Node for a certificate that is not trusted. */
 const CERTIFICATE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|SELF_SIGNED|ERR_TLS_CERT_ALTNAME/;
 
-/** The codes of undici and of its parser where a connection was made and no head of HTTP came. */
-const UNREAD = /^(?:HPE_|UND_ERR_(?:SOCKET|HEADERS_OVERFLOW)$)/;
+/** The codes of undici where a connection was made and no head of HTTP came. */
+const UNREAD = /^UND_ERR_(?:SOCKET|HEADERS_OVERFLOW)$/;
 
 /** The rule that forbids the address says so itself; of other failures only their code: the rest may repeat the request. */
 export function connectionFailure({ name }: ApiPlace, host: string, error: unknown): ProviderFailure {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause.name === 'EgressRefused') return { kind: 'not_allowed', message: cause.message };
+    // Of undici's parser; most often without a code.
+    if (cause.name === 'HTTPParserError') {
+      return { kind: 'unavailable', message: unreachable(`${host} gave no answer that can be read`) };
+    }
     if (!('code' in cause) || typeof cause.code !== 'string') continue;
     if (CERTIFICATE.test(cause.code)) {
       const message = `${host} shows a certificate that is not trusted here (${cause.code}): have ${name}'s CA certificate named by NODE_EXTRA_CA_CERTS where this service is started.`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { selfSigned } from '../support/certificate.ts';
 import { type Given, startProviderServer } from '../support/git-providers/server.ts';
 import { PULL_REQUEST, TOKENS } from '../support/git-providers/world.ts';
@@ -167,42 +167,58 @@ export const troubleFacts: Readonly<Record<string, Fact>> = {
     }
   },
 
-  'says that the host is down, does not answer, or shows an unknown certificate': async (under) => {
-    const { provider } = under.dialect;
-    const path = under.dialect.path;
-    const whoAt = (host: string, deadlineMs?: number) =>
-      under.ask(TOKENS.good, { host: host + path, ...(deadlineMs && { deadlineMs }) }).whoAmI(never);
+  'says that the host is down, speaks something else, does not answer, or shows an unknown certificate':
+    async (under) => {
+      const { provider } = under.dialect;
+      const path = under.dialect.path;
+      const whoAt = (host: string, deadlineMs?: number) =>
+        under.ask(TOKENS.good, { host: host + path, ...(deadlineMs && { deadlineMs }) }).whoAmI(never);
 
-    const gone = await startProviderServer(() => ({}));
-    await gone.close();
-    const down = await whoAt(gone.url);
-    assert.ok(down.kind === 'unavailable', provider);
-    assert.match(down.message, /can't be reached/);
+      const gone = await startProviderServer(() => ({}));
+      await gone.close();
+      const down = await whoAt(gone.url);
+      assert.ok(down.kind === 'unavailable', provider);
+      assert.match(down.message, /can't be reached/);
 
-    under.server.hang(true);
-    const late = await whoAt(under.server.url, 50);
-    assert.ok(late.kind === 'unavailable');
-    assert.match(late.message, /did not answer within/);
+      const ssh = createServer((socket) =>
+        socket
+          .on('error', () => {})
+          .resume()
+          .end('SSH-2.0-OpenSSH_9.9\r\n'),
+      );
+      await new Promise<void>((resolve) => ssh.listen(0, '127.0.0.1', resolve));
+      try {
+        const other = await whoAt(`http://127.0.0.1:${(ssh.address() as AddressInfo).port}`);
+        assert.ok(other.kind === 'unavailable');
+        assert.match(other.message, /gave no answer that can be read/);
+      } finally {
+        ssh.close();
+      }
 
-    const of = under.ask(TOKENS.good, { deadlineMs: 50 });
-    const lost = await of.addPullRequestComment(under.name('acme/app'), PULL_REQUEST.number, 'Done', never);
-    assert.ok(lost.kind === 'unavailable');
-    assert.equal(lost.mayBeDone, true);
-    const unread = await of.pullRequest(under.name('acme/app'), PULL_REQUEST.number, never);
-    assert.ok(unread.kind === 'unavailable');
-    assert.equal(unread.mayBeDone, undefined);
+      under.server.hang(true);
+      const late = await whoAt(under.server.url, 50);
+      assert.ok(late.kind === 'unavailable');
+      assert.match(late.message, /did not answer within/);
 
-    const https = createHttpsServer(selfSigned(['localhost']), (_request, response) => response.end('{}'));
-    await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
-    try {
-      const port = (https.address() as AddressInfo).port;
-      const unknown = await whoAt(`https://localhost:${port}`);
-      assert.ok(unknown.kind === 'certificate', unknown.kind);
-      assert.match(unknown.message, /NODE_EXTRA_CA_CERTS/);
-    } finally {
-      https.close();
-    }
-  },
+      const of = under.ask(TOKENS.good, { deadlineMs: 50 });
+      const lost = await of.addPullRequestComment(under.name('acme/app'), PULL_REQUEST.number, 'Done', never);
+      assert.ok(lost.kind === 'unavailable');
+      assert.equal(lost.mayBeDone, true);
+      const unread = await of.pullRequest(under.name('acme/app'), PULL_REQUEST.number, never);
+      assert.ok(unread.kind === 'unavailable');
+      assert.equal(unread.mayBeDone, undefined);
+
+      const https = createHttpsServer(selfSigned(['localhost']), (_request, response) => response.end('{}'));
+      await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
+      try {
+        const port = (https.address() as AddressInfo).port;
+        const unknown = await whoAt(`https://localhost:${port}`);
+        assert.ok(unknown.kind === 'certificate', unknown.kind);
+        assert.match(unknown.message, /NODE_EXTRA_CA_CERTS/);
+      } finally {
+        https.close();
+      }
+    },
 
   'rejects when whoever asked has gone': async (under) => {
     const leaving = new AbortController();
