@@ -197,6 +197,9 @@ function oneLine(text: string): string {
 /** The codes of OpenSSL and of Node for a certificate that is not trusted. */
 const CERTIFICATE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|SELF_SIGNED|ERR_TLS_CERT_ALTNAME/;
 
+/** The codes of OpenSSL where something else than TLS came. */
+const NO_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+
 /** The codes of undici where a connection was made and no head of HTTP came. */
 const UNREAD = /^UND_ERR_(?:SOCKET|HEADERS_OVERFLOW)$/;
 
@@ -212,6 +215,10 @@ export function connectionFailure({ name }: ApiPlace, host: string, error: unkno
     if (CERTIFICATE.test(cause.code)) {
       const message = `${host} shows a certificate that is not trusted here (${cause.code}): have ${name}'s CA certificate named by NODE_EXTRA_CA_CERTS where this service is started.`;
       return { kind: 'certificate', message };
+    }
+    if (NO_TLS.test(cause.code)) {
+      const message = `${host} does not speak HTTPS (${cause.code}): store the host with http:// before it if it is meant to be asked so.`;
+      return { kind: 'unavailable', message };
     }
     const what = UNREAD.test(cause.code) ? 'gave no answer that can be read' : "can't be reached";
     return { kind: 'unavailable', message: unreachable(`${host} ${what} (${cause.code})`) };

@@ -191,6 +191,9 @@ export const troubleFacts: Readonly<Record<string, Fact>> = {
         const other = await whoAt(`http://127.0.0.1:${(ssh.address() as AddressInfo).port}`);
         assert.ok(other.kind === 'unavailable');
         assert.match(other.message, /gave no answer that can be read/);
+        const plain = await whoAt(`https://127.0.0.1:${(ssh.address() as AddressInfo).port}`);
+        assert.ok(plain.kind === 'unavailable');
+        assert.match(plain.message, /does not speak HTTPS .*http:\/\//);
       } finally {
         ssh.close();
       }
