@@ -126,6 +126,16 @@ describe('what a user asks for while the agent works', () => {
     assert.ok(answerOf(stage, again.id).id < answerOf(stage, mine).id);
   });
 
+  it('comes after what its user said first, which stays the first thing that the agent is told', async () => {
+    const stage = new Stage([[{ text: 'Solvable: yes' }, { calls: [finish()] }]]);
+    const mine = ask(stage);
+    const issue = { number: 1, title: 'It fails' };
+    assert.deepEqual(await stage.run({ issue }), { kind: 'finished' });
+    assert.ok(isObservation(answerOf(stage, mine), 'run'));
+    const told = JSON.stringify(stage.model.prompts[1]);
+    assert.match(told, /Do it\..*\$ mine.*Estimate/s);
+  });
+
   it('is answered when there is no sandbox for it, and the agent is told so, too', async () => {
     const stage = new Stage([{ calls: [finish()] }]);
     const [first, second] = [ask(stage), ask(stage, 'mine, too')];

@@ -2,6 +2,7 @@ import { agentMessage } from '../events/build.ts';
 import { isAction, type NewEvent, type Solvability } from '../events/event.ts';
 import { userText } from '../model/message.ts';
 import type { ModelContext } from './context.ts';
+import type { Unit } from './history.ts';
 import { ESTIMATE_PROMPT, inLanguage } from './prompts/estimate.ts';
 import type { RunLog } from './run-log.ts';
 import type { Spending } from './spending.ts';
@@ -37,7 +38,8 @@ export class Estimator {
   async begin(log: RunLog): Promise<void> {
     const { issue } = this.#context;
     const { units, carried } = log.history;
-    const begins = carried === null && units.length > 0 && units.every(({ kind }) => kind === 'user');
+    // What the user has had done meanwhile begins no work.
+    const begins = carried === null && units.length > 0 && units.every(isOfUser);
     if (!issue || !begins || this.#tried) return;
     this.#tried = true;
     const { model, signal, language } = this.#context;
@@ -82,6 +84,10 @@ function estimateEvent(answer: string, metrics: NonNullable<NewEvent['llm_metric
   const said = agentMessage(text, { llm_metrics: metrics }, false);
   if (!isAction(said, 'message')) return said;
   return { ...said, args: { ...said.args, solvability: { verdict, missing } } };
+}
+
+function isOfUser(unit: Unit): boolean {
+  return unit.kind === 'user' || (unit.kind === 'told' && unit.of !== undefined);
 }
 
 /** Models put the answer that they are asked for into emphasis, headings and other cases; anything else is kept as it is. */

@@ -74,11 +74,13 @@ export class Run {
     const more = await this.#goOn();
     if (more === 'stepped') return null;
     if (more) return more;
-    await this.#doAsked();
     await this.#mind.interject?.(this.#log);
+    if (this.#log.history.rest) await this.#doAsked();
     const { rest } = this.#log.history;
     if (rest) return await this.#rest(rest);
     await takeUp(this.#log, this.#context, first ? this.#mind.introduction(this.#log) : null);
+    // Not before: the first that the agent is told is what its user said first.
+    await this.#doAsked();
     return await this.#step();
   }
 
