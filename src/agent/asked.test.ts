@@ -4,6 +4,9 @@ import { describe, it } from 'node:test';
 import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
 import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
 import { ServiceError } from '../errors.ts';
+import { UNKNOWN_HERE } from '../contract/events.ts';
+import { HIDDEN } from '../secrets/secret.ts';
+import { userAction } from './user-action.ts';
 import { stateChanged, userCommand, userMessage } from '../events/build.ts';
 import { type Event, isObservation } from '../events/event.ts';
 import { decided, isActionEvent } from '../security/confirmation.ts';
@@ -150,6 +153,70 @@ describe('what a user asks for while the agent works', () => {
       assert.ok(isObservation(answer, 'error') && answer.content.includes('There is no room for it.'));
     }
     assert.equal(tried, 1);
+  });
+});
+
+describe('what a user asks for by a name of V0', () => {
+  /** As the service records it, with what the tools understand of it. */
+  function send(stage: Stage, name: string, args: Record<string, unknown>): number {
+    const understood = userAction(name, args);
+    assert.ok(understood.ok, JSON.stringify(understood));
+    const [asked] = stage.log.append([understood.action]);
+    assert.ok(asked);
+    stage.log.open.set(asked.id, 'asked');
+    return asked.id;
+  }
+  const promptsOf = (stage: Stage) => JSON.stringify(stage.model.prompts.at(-1));
+
+  it('and no tool here does is answered with what to send instead, and told to the agent', async () => {
+    for (const name of UNKNOWN_HERE) {
+      const stage = new Stage([{ calls: [finish()] }]);
+      const id = send(stage, name, { code: 'print("mine")', long: 'x'.repeat(10_000), agent_state: {} });
+      // Nothing is done, so that a crash meanwhile leaves no doubt of it.
+      const starts = new FakeJournal(stage.log);
+      starts.start = () => assert.fail('it was begun');
+      assert.deepEqual(await stage.run({ journal: starts }), { kind: 'finished' });
+      const answer = answerOf(stage, id);
+      assert.ok(isObservation(answer, 'error'));
+      assert.match(answer.content, /send|sent/i, name);
+      const told = promptsOf(stage);
+      assert.match(told, new RegExp(`The user sent the action ${name}, which no tool here does`));
+      assert.match(told, /print\(/);
+      assert.ok(told.length < 20_000, 'its arguments are cut');
+    }
+  });
+
+  it('writes a whole file, whatever was there', async () => {
+    const stage = new Stage([{ calls: [finish()] }]);
+    stage.sandbox.files.put('/workspace/a.txt', 'before');
+    const write = { path: '/workspace/a.txt', content: 'after\n' };
+    const id = send(stage, 'write', { ...write, start: 0, end: -1, thought: 'x' });
+    const hidden = send(stage, 'write', { ...write, content: HIDDEN });
+    const outside = send(stage, 'write', { ...write, path: '/etc/passwd' });
+    const large = send(stage, 'write', { ...write, content: 'x'.repeat(2 * 1024 * 1024 + 1) });
+    await stage.run();
+    const answer = answerOf(stage, id);
+    assert.ok(isObservation(answer, 'write'));
+    assert.deepEqual(answer.extras, { path: '/workspace/a.txt' });
+    assert.equal(stage.sandbox.files.text('/workspace/a.txt'), 'after\n');
+    for (const refused of [hidden, outside, large])
+      assert.ok(isObservation(answerOf(stage, refused), 'error'));
+    assert.match(promptsOf(stage), /Writing file: \/workspace\/a\.txt/);
+  });
+
+  it('is not taken when it does not say what is to be written where', () => {
+    for (const args of [
+      {},
+      { path: '/workspace/a' },
+      { path: 'a', content: '' },
+      { path: '/workspace/a\0', content: '' },
+      { path: '/workspace/a', content: 1 },
+      { path: '/workspace/a', content: '', start: 3 },
+      { path: '/workspace/a', content: '', end: 4 },
+    ]) {
+      assert.equal(userAction('write', args).ok, false, JSON.stringify(args));
+    }
+    assert.equal(userAction('no_such_action', {}).ok, false);
   });
 });
 

@@ -133,7 +133,7 @@ export class History {
     if (event.replay !== undefined) this.replayed = Math.max(this.replayed, event.replay + 1);
     if ('observation' in event) this.#observed(event);
     else if (isAction(event, 'message')) this.#said(event);
-    else if (isAction(event, 'system')) this.#introduced(event);
+    else if (isAction(event, 'system') && event.source === 'agent') this.#introduced(event);
     else if (isAction(event, 'recall')) this.#takenUp(event);
     else if (isCondensation(event)) this.#forget(event);
     else if (event.source === 'agent') this.#acted(event);

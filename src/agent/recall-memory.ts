@@ -1,4 +1,4 @@
-import { type ActionArgs, type Event, isAction, isObservation } from '../events/event.ts';
+import { type ActionArgs, type Event, isAction, isCondensation, isObservation } from '../events/event.ts';
 
 /** What a conversation was told of its repository's knowledge, folded from the log, so that nothing is told twice. */
 export class RecallMemory {
@@ -13,7 +13,7 @@ export class RecallMemory {
     } else if (isObservation(event, 'recall')) {
       if (event.cause === this.open?.id) this.open = null;
       for (const { name, content } of event.extras.microagent_knowledge) this.#told.set(name, content);
-    } else if (isAction(event, 'condensation')) {
+    } else if (isCondensation(event)) {
       // What is summed up may have had it; then it is told again.
       this.#told.clear();
     } else if ('action' in event && event.source === 'agent' && this.open?.type === 'knowledge') {

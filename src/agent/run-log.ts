@@ -144,6 +144,7 @@ export class RunLog {
 
   #add(event: Event): void {
     this.#next = event.id + 1;
+    if (event.inert) return;
     if (isObservation(event, 'run')) this.cwd = event.extras.metadata.working_dir;
     if (isCondensation(event)) this.cwd = event.carried.cwd;
     this.history.add(event);

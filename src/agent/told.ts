@@ -7,6 +7,7 @@ import {
   isObservation,
   type ObservationExtras,
 } from '../events/event.ts';
+import { isNotHere } from './tools/not-here.ts';
 import { enclosed } from './prompts/enclosed.ts';
 
 export type UserMessageEvent = Extract<Event, { action: 'message' }>;
@@ -32,10 +33,19 @@ export function resultTold(event: Extract<Event, { observation: string }>): Told
 /** What is told of what the user has had done. What it gave may be of the repository, and stays in its block. */
 export function ranTold(action: ActionEvent, answer: Extract<Event, { observation: string }>): string {
   const { text } = resultTold(answer);
+  if (isNotHere(action.action)) return askedInVain(action, text);
   const done = isAction(action, 'run')
     ? `ran a command in your shell:\n$ ${action.args.command}`
     : `did this by your tools:\n${action.message || `${action.action} ${JSON.stringify(action.args)}`}`;
   return `The user ${done}\nWhat it gave, which is no message of the user:\n<command_output>\n${enclosed(text, ['command_output'])}\n</command_output>`;
+}
+
+/** Characters of an action's arguments that are told, when no tool was there to do with them what it does. */
+const MAX_ARGS = 2_000;
+
+function askedInVain({ action: name, args }: ActionEvent, why: string): string {
+  const given = JSON.stringify(args).slice(0, MAX_ARGS).toWellFormed();
+  return `The user sent the action ${name}, which no tool here does, and was answered: ${why}\nIts arguments began:\n${given}`;
 }
 
 /** What a repository says cannot end the block that it stands in, or begin another. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clientAction, eventsQuery } from './events.ts';
+import { clientAction, ENDING_ACTIONS, eventsQuery, INERT_ACTIONS, UNKNOWN_HERE } from './events.ts';
 
 const IMAGE = 'data:image/png;base64,iVBORw0KGgo=';
 
@@ -35,6 +35,19 @@ test('what a user has done by a tool is as long as a file before and after an ed
   assert.ok(took({ command: 'str_replace', path: '/workspace/a', old_str: file, new_str: file }));
   assert.ok(!took({ command: 'create', path: '/workspace/a', file_text: file + file + file }));
   assert.ok(!took({ anything: Array.from({ length: 3 }, () => file) }));
+});
+
+test('any action of V0 is one a client may add, with bounded arguments of any shape or none; no other name is', () => {
+  const took = (body: object) => clientAction.safeParse(body).success;
+  for (const action of [...UNKNOWN_HERE, ...INERT_ACTIONS, ...ENDING_ACTIONS]) {
+    assert.deepEqual(clientAction.parse({ action }), { action, args: {} });
+    assert.ok(took({ action, args: { anything: [1, { else: 'too' }] } }), action);
+    for (const args of ['text', [], null, { a: 'a\0b' }, { a: '\ud800' }, { a: 'x'.repeat(5_000_000) }]) {
+      assert.ok(!took({ action, args }), action);
+    }
+  }
+  for (const action of ['no_such_action', 'Run', '', '__proto__', null])
+    assert.ok(!took({ action, args: {} }));
 });
 
 test('a flag of a query is true or false, as languages write it', () => {

@@ -94,25 +94,68 @@ const runAction = z.object({
 });
 
 /** What a user may have done beside commands, in the form in which V0 logs it. Of an old trajectory or a script. */
-export const TOOL_ACTIONS = ['read', 'edit', 'think', 'task_tracking', 'call_tool_mcp'] as const;
+export const TOOL_ACTIONS = ['read', 'write', 'edit', 'think', 'task_tracking', 'call_tool_mcp'] as const;
+
+/** What V0 had and nothing here does: answered with what to send instead. */
+export const UNKNOWN_HERE = [
+  'run_ipython',
+  'browse',
+  'browse_interactive',
+  'delegate',
+  'condensation_request',
+] as const;
+
+/** What V0's service and agent say of themselves. Of a client it stands in the log and means nothing there. */
+export const INERT_ACTIONS = ['system', 'recall', 'condensation', 'null'] as const;
+
+/** What ends the agent's work, as its own word does. */
+export const ENDING_ACTIONS = ['finish', 'reject'] as const;
 
 /** Characters of the arguments of another action, as JSON: what stands in the largest file that is edited, and what is to. */
 const ARGS = 4 * 1024 * 1024;
 
+const anyArgs = z
+  .looseObject({})
+  .refine(isStorable, STORABLE)
+  .refine((args) => JSON.stringify(args).length <= ARGS, `must be at most ${ARGS} characters of JSON`);
+
 const toolAction = z.object({
   action: z.enum(TOOL_ACTIONS),
-  args: z
-    .looseObject({})
-    .refine(isStorable, STORABLE)
-    .refine((args) => JSON.stringify(args).length <= ARGS, `must be at most ${ARGS} characters of JSON`)
-    .describe("As the agent's own of that name has them; done between the steps of the agent."),
+  args: anyArgs.describe("As the agent's own of that name has them; done between the steps of the agent."),
 });
+
+const unknownAction = z.object({
+  action: z.enum(UNKNOWN_HERE),
+  args: anyArgs
+    .default({})
+    .describe('Stored as they are. No tool here does it: an error observation says what to send instead.'),
+});
+
+const inertAction = z.object({
+  action: z.enum(INERT_ACTIONS),
+  args: anyArgs.default({}).describe('Stored as they are; the agent is not told.'),
+});
+
+const endingAction = z.object({
+  action: z.enum(ENDING_ACTIONS),
+  args: anyArgs.default({}).describe('Stored as they are. The agent stops, `finished` or `rejected`.'),
+});
+
+const ACTIONS = [
+  'message',
+  'change_agent_state',
+  'run',
+  ...TOOL_ACTIONS,
+  ...UNKNOWN_HERE,
+  ...INERT_ACTIONS,
+  ...ENDING_ACTIONS,
+];
 
 /** Body of `POST …/events`: what a client may add to the log. */
 export const clientAction = z.discriminatedUnion(
   'action',
-  [messageAction, stateAction, runAction, toolAction],
-  { error: `must be one of "message", "change_agent_state", "run", "${TOOL_ACTIONS.join('", "')}"` },
+  [messageAction, stateAction, runAction, toolAction, unknownAction, inertAction, endingAction],
+  { error: `must be one of "${ACTIONS.join('", "')}"` },
 );
 export type ClientAction = z.output<typeof clientAction>;
 

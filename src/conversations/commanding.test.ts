@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { NO_SANDBOX, startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import { ServiceError } from '../errors.ts';
 import { eventually } from '../../test/support/eventually.ts';
-import { stateChanged, userCommand } from '../events/build.ts';
-import type { Event } from '../events/event.ts';
+import { inertAction, stateChanged, userCommand } from '../events/build.ts';
+import { type Event, isAction } from '../events/event.ts';
 
 const command = (text: string) => userCommand({ command: text, hidden: false });
 const answersTo = (events: readonly Event[], text: string): string[] => {
@@ -82,6 +82,54 @@ describe('an action of the user', () => {
       assert.match(answer ?? '', said);
       assert.equal((await c.service.get(c.principal, state)).agent_state, state);
     }
+  });
+
+  it('ends the work of the agent as its own word would, and its user may go on with it', async () => {
+    for (const [state, name] of [
+      ['finished', 'finish'],
+      ['rejected', 'reject'],
+    ] as const) {
+      await working(state);
+      await c.service.run(c.principal, state, command('mine'));
+      await c.service.end(c.principal, state, state, inertAction(name, { thought: 'enough' }));
+      await c.settled(state);
+      assert.equal((await c.service.get(c.principal, state)).agent_state, state);
+      const events = await c.events(state);
+      const [said] = events.filter((event) => isAction(event, name));
+      assert.deepEqual([said?.source, said?.inert], ['user', true]);
+      assert.match(answersTo(events, 'mine').join(), /before this was begun/);
+
+      c.agent = async ({ journal }) => {
+        await journal.append([stateChanged('awaiting_user_input')]);
+        return { kind: 'waiting' };
+      };
+      await c.service.message(c.principal, state, { content: 'Go on.' });
+      await c.settled(state);
+      assert.equal((await c.service.get(c.principal, state)).agent_state, 'awaiting_user_input');
+    }
+  });
+
+  it('is stored beside what the agent does and wakes nobody, and is refused where nothing is started', async () => {
+    const end = await working('kept');
+    const kept = inertAction('recall', { query: 'x' });
+    await c.service.keep(c.principal, 'kept', kept);
+    end();
+    await c.settled('kept');
+    await c.service.keep(c.principal, 'kept', kept);
+    await c.settled('kept');
+    const stored = (await c.events('kept')).filter(({ inert }) => inert);
+    assert.deepEqual(
+      stored.map(({ source }) => source),
+      ['user', 'user'],
+    );
+    assert.equal((await c.service.get(c.principal, 'kept')).agent_state, 'finished');
+
+    await c.service.stop(c.principal, 'kept');
+    const before = await c.events('kept');
+    await assert.rejects(c.service.keep(c.principal, 'kept', kept), { code: 'conflict' });
+    const ended = c.service.end(c.principal, 'kept', 'finished', inertAction('finish', {}));
+    await assert.rejects(ended, { code: 'conflict' });
+    assert.deepEqual(await c.events('kept'), before);
   });
 
   it('lets no wish that the agent go on be lost that comes while it is done', async () => {

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { ConversationPorts } from './ports.ts';
+import type { Conversation } from './store.ts';
 import { admitToLine } from './waking.ts';
 
 /** How many actions of its user a conversation may have that are not begun. */
@@ -15,7 +16,7 @@ const MAX_ASKED = 100;
 export async function runForUser(ports: ConversationPorts, key: number, action: NewEvent): Promise<void> {
   const wanted = await ports.transact(async ({ conversations, events, openActions }) => {
     const row = await conversations.get(key);
-    if (row?.status !== 'RUNNING' && row?.status !== 'STARTING') throw notStarted();
+    mustBeStarted(row);
     const open = await openActions.of(key);
     if (open.filter(({ state }) => state === 'asked').length >= MAX_ASKED) throw tooMany();
     await admitToLine(conversations, row);
@@ -30,8 +31,27 @@ export async function runForUser(ports: ConversationPorts, key: number, action: 
   if (wanted) ports.drivers.offer({ key, userId: wanted.userId });
 }
 
-function notStarted(): ServiceError {
-  return new ServiceError(
+/**
+ * Stores an action of the user that nobody waits for and nothing is done for.
+ * @throws ServiceError conflict while the conversation is not started
+ */
+export async function keepForUser(
+  { transact }: ConversationPorts,
+  key: number,
+  action: NewEvent,
+): Promise<void> {
+  await transact(async ({ conversations, events }) => {
+    mustBeStarted(await conversations.get(key));
+    await events.append(key, [action]);
+  });
+}
+
+/** @throws ServiceError conflict while the conversation is not started */
+export function mustBeStarted<C extends Pick<Conversation, 'status'>>(
+  row: C | null | undefined,
+): asserts row is C {
+  if (row?.status === 'RUNNING' || row?.status === 'STARTING') return;
+  throw new ServiceError(
     'conflict',
     'The conversation is not started, so nothing can be done in it: start it, or send a message.',
   );

@@ -7,7 +7,7 @@ import type { NewEvent } from '../events/event.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { redactInTurns } from '../events/redact.ts';
 import type { TextRedactor } from '../secrets/redactor.ts';
-import { runForUser } from './commanding.ts';
+import { keepForUser, mustBeStarted, runForUser } from './commanding.ts';
 import { type ConversationReply, createOrJoin } from './create.ts';
 import { decide } from './deciding.ts';
 import { OwnSecrets } from './own-secrets.ts';
@@ -170,6 +170,28 @@ export class ConversationService {
       throw new ServiceError('invalid_request', `args: ${understood.problem}`, { errors: [error] });
     }
     await this.run(principal, id, understood.action);
+  }
+
+  /** Stores an action of the user that nothing is done for. @throws ServiceError as {@link run} */
+  async keep(principal: Principal, id: string, action: NewEvent): Promise<void> {
+    const conversation = await this.#find(principal, id);
+    await this.#ports.admitWork();
+    const event = await redactInTurns(action, await this.#redactor(conversation));
+    await keepForUser(this.#ports, conversation.key, event);
+  }
+
+  /** Ends the agent's work as its own word would; what it had to do is left. @throws ServiceError as {@link run} */
+  async end(
+    principal: Principal,
+    id: string,
+    state: 'finished' | 'rejected',
+    action: NewEvent,
+  ): Promise<void> {
+    const conversation = await this.#find(principal, id);
+    mustBeStarted(conversation);
+    await this.#ports.admitWork();
+    const event = await redactInTurns(action, await this.#redactor(conversation));
+    await halt(this.#ports, conversation.key, state, event);
   }
 
   /** Kept for a conversation that may come later, as V0's orchestrators do it. */

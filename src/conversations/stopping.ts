@@ -31,12 +31,12 @@ export async function stopIdle(ports: ConversationPorts, key: number, before: st
 
 /**
  * Ends the agent's run, and what it had to do; the sandbox and what runs in its background stay. Who pauses the agent
- * still has done what was asked for; who stops it, not.
+ * still has done what was asked for; who stops it or says that it is done, not.
  */
 export async function halt(
   ports: ConversationPorts,
   key: number,
-  state: 'paused' | 'stopped',
+  state: 'paused' | 'stopped' | 'finished' | 'rejected',
   asked: NewEvent,
 ): Promise<void> {
   const { drivers, transact } = ports;

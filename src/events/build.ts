@@ -62,6 +62,17 @@ export function userCommand({ command, hidden }: { command: string; hidden: bool
   });
 }
 
+/** An action of the user as a client gave it, of whatever shape, which a tool of the agent is to be asked for. */
+export function givenAction(name: string, args: object): NewEvent {
+  // No kind that we have: its name is no name of those, so none of its members is read.
+  return { source: 'user', message: '', action: name, args } as unknown as NewEvent;
+}
+
+/** As {@link givenAction}, but of a name that stands for the service's or the agent's own word, which this is not. */
+export function inertAction(name: string, args: object): NewEvent {
+  return { ...givenAction(name, args), inert: true };
+}
+
 export function userMessage(
   content: string,
   imageUrls: readonly string[] = [],

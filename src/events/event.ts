@@ -76,6 +76,15 @@ export interface ActionArgs {
     confirmation_state?: ConfirmationState;
     security_risk: SecurityRisk;
   };
+  /** Of a user alone: the agent edits. */
+  write: {
+    path: string;
+    content: string;
+    start: number;
+    end: number;
+    thought: string;
+    security_risk: SecurityRisk;
+  };
   edit: {
     path: string;
     command: 'create' | 'str_replace' | 'insert' | 'undo_edit';
@@ -130,6 +139,7 @@ export interface ObservationExtras {
   agent_state_changed: { agent_state: AgentState; reason: string };
   run: { command: string; metadata: CommandMetadata; hidden: boolean };
   read: { path: string; impl_source: 'oh_aci' };
+  write: { path: string };
   edit: {
     path: string;
     prev_exist: boolean;
@@ -233,6 +243,8 @@ interface Base {
   replay?: number;
   /** Ours, of a condensation that this service made. */
   carried?: Carried;
+  /** Ours, of an action that a client added as it is: whatever its name and its `args` say, nothing goes by it. */
+  inert?: true;
 }
 
 type ActionOf<A extends ActionName> = Base & {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { action, stateChanged } from './build.ts';
+import { action, givenAction, inertAction, stateChanged } from './build.ts';
 import { redactEvent, redactInTurns, redactJson } from './redact.ts';
 
 const hide = (secret: string) => (text: string) => text.replaceAll(secret, '***');
@@ -25,6 +25,14 @@ test('names of ours stay, whatever the secret, and the same names within are tex
     security_risk: -1,
   });
   assert.doesNotMatch(JSON.stringify(redactEvent(call, hide('top-secret'))), /top-secret/);
+});
+
+test('what a client says under a name of ours is text, unless it is a word of ours', () => {
+  const secret = 'top-secret';
+  const args = { agent_state: secret, impl_source: { recall_type: [secret] }, confirmation_state: [secret] };
+  for (const event of [inertAction('recall', args), givenAction('browse', args)]) {
+    assert.doesNotMatch(JSON.stringify(redactEvent(event, hide(secret))), /top-secret/);
+  }
 });
 
 test('of any JSON every text is cleaned', () => {

@@ -1,5 +1,5 @@
 import type { TextRedactor } from '../secrets/redactor.ts';
-import type { NewEvent } from './event.ts';
+import { AGENT_STATES, type NewEvent } from './event.ts';
 
 /**
  * Members of an event that are names of ours, not text: a secret that equals one must not break the log. By how deep
@@ -9,6 +9,16 @@ const KEPT: readonly ReadonlySet<string>[] = [
   new Set(['action', 'observation', 'source', 'timestamp']),
   new Set(['agent_state', 'confirmation_state', 'impl_source', 'recall_type']),
 ];
+/** What the members of the second row say. Of a client they may say anything else, which is text. */
+const WORDS: ReadonlySet<unknown> = new Set([
+  ...AGENT_STATES,
+  'confirmed',
+  'rejected',
+  'awaiting_confirmation',
+  'oh_aci',
+  'workspace_context',
+  'knowledge',
+]);
 /** Below all that. */
 const INSIDE = KEPT.length;
 
@@ -34,6 +44,10 @@ export function redactJson<T>(value: T, redact: (text: string) => string): T {
   return clean(value, redact, INSIDE) as T;
 }
 
+function isOurs(name: string, member: unknown, depth: number): boolean {
+  return KEPT[depth]?.has(name) === true && (depth === 0 || WORDS.has(member));
+}
+
 function clean(value: unknown, redact: (text: string) => string, depth: number): unknown {
   if (typeof value === 'string') return redact(value);
   if (Array.isArray(value)) return value.map((entry) => clean(entry, redact, INSIDE));
@@ -45,7 +59,7 @@ function clean(value: unknown, redact: (text: string) => string, depth: number):
     if (key === '__proto__') {
       const enumerable = true;
       Object.defineProperty(cleaned, key, { value: clean(member, redact, depth + 1), enumerable });
-    } else cleaned[key] = KEPT[depth]?.has(name) ? member : clean(member, redact, depth + 1);
+    } else cleaned[key] = isOurs(name, member, depth) ? member : clean(member, redact, depth + 1);
   }
   return cleaned;
 }

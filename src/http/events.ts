@@ -42,7 +42,7 @@ const STREAM = {
 
 type Conversations = Pick<
   ConversationService,
-  'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState' | 'run' | 'runTool'
+  'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'
 >;
 
 export interface EventRoutesOptions {

@@ -100,6 +100,9 @@ describe('Socket.IO', () => {
     socket.emit('oh_user_action', { action: 'run', args: { command: 'ls' } });
     socket.emit('oh_user_action', { action: 'think', args: { thought: 'hm' } });
     socket.emit('oh_user_action', { action: 'browse', args: { url: 'http://x' } });
+    socket.emit('oh_action', { action: 'recall', args: { query: 'x' } });
+    socket.emit('oh_user_action', { action: 'finish' });
+    socket.emit('oh_user_action', { action: 'no_such_action', args: {} });
     socket.emit('oh_user_action');
     const deep: unknown = JSON.parse('['.repeat(200) + ']'.repeat(200));
     socket.emit('oh_user_action', { action: 'call_tool_mcp', args: { name: 'n', arguments: { deep } } });
@@ -108,7 +111,8 @@ describe('Socket.IO', () => {
       args: JSON.parse('{"thought":"hm","__proto__":{}}') as unknown,
     });
     while (said.length < 5) await new Promise((resolve) => setTimeout(resolve, 2));
-    assert.deepEqual(conversation.asked, ['do it', 'paused', 'Running command: ls', 'think']);
+    const done = ['do it', 'paused', 'Running command: ls', 'think', 'browse', 'kept recall', 'finished'];
+    assert.deepEqual(conversation.asked, done);
     assert.equal(said[0]?.message, 'do it');
     assert.match(
       said[1]?.message ?? '',

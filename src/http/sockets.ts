@@ -23,7 +23,7 @@ const END_BYTES = 1024 * 1024;
 
 type Conversations = Pick<
   ConversationService,
-  'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool'
+  'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'
 >;
 
 export interface SocketRoutesOptions {

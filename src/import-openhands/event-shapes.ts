@@ -61,6 +61,14 @@ export const ACTION_ARGS: Readonly<Record<ActionName, z.ZodType<object>>> = {
     view_range: nullable(z.array(z.number())),
     security_risk: risk,
   }),
+  write: z.looseObject({
+    path: z.string(),
+    content: text,
+    start: count,
+    end: or(z.number(), -1),
+    thought: text,
+    security_risk: risk,
+  }),
   edit: z.looseObject({
     path: z.string(),
     command: text,
@@ -109,6 +117,7 @@ export const OBSERVATION_EXTRAS: Readonly<Record<ObservationName, z.ZodType<obje
     hidden: flag,
   }),
   read: z.looseObject({ path: text, impl_source: or(z.string(), 'oh_aci') }),
+  write: z.looseObject({ path: text }),
   edit: z.looseObject({
     path: z.string(),
     prev_exist: flag,

@@ -4,7 +4,8 @@ import type { Stand, StretchOptions } from './stand.ts';
 
 /**
  * Gives a conversation its title, while it has the one that was made from its first message: a name that its user gave
- * stays, also when it is given meanwhile. Null where there is nothing to name any more.
+ * stays, also when it is given meanwhile. Clients wait for the word that it is named, so they hear it too where the
+ * title stays what it was. Null where there is nothing to name any more.
  */
 export function namerOf(
   options: StretchOptions,
@@ -14,14 +15,13 @@ export function namerOf(
   const derived = derivedTitle(row.id, request);
   if (derived === null || row.title !== redact(derived)) return null;
   return async (given) => {
-    const title = titleOf(redact(given));
-    if (title === null || title === row.title) return;
-    const named = await options.transact(async ({ conversations }) => {
+    const title = titleOf(redact(given)) ?? row.title;
+    const stands = await options.transact(async ({ conversations }) => {
       if ((await conversations.get(row.key))?.title !== row.title) return false;
-      await conversations.change(row.key, { title });
+      if (title !== row.title) await conversations.change(row.key, { title });
       return true;
     });
-    if (!named) return;
+    if (!stands) return;
     options.notify(row.key, {
       status_update: true,
       type: 'info',

@@ -6,7 +6,7 @@ import { TOKENS } from '../support/git-providers/world.ts';
 import { call, say } from '../support/model-answers.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
-import { ACTIONS_REFUSED, DIFFERENCES, MISSING } from './v0/differences.ts';
+import { DIFFERENCES, MISSING } from './v0/differences.ts';
 import { differences, V0_ROUTES } from './v0/document.ts';
 
 let parley: Parley;
@@ -121,40 +121,53 @@ test('an answer differs from the document only where a decision asks for it', ()
   assert.deepEqual(found.toSorted(), meant.toSorted());
 });
 
-test('an action that a client sends is done, or refused where a decision asks for it', async () => {
+test('any action of V0 that a client sends is stored with source user, and answered where V0 answers one', async () => {
   await ask('POST /api/conversations', { body: { conversation_id: 'actions' } });
-  const settled = () =>
-    parley.until('actions', ({ agent_state }) => ['awaiting_user_input', 'paused'].includes(agent_state));
-  const args: Record<string, object> = {
+  const actions: Record<string, object> = {
     run: { command: 'true', hidden: false },
     read: { path: '/workspace' },
-    edit: { path: '/workspace/a.txt', command: 'create', file_text: 'a' },
+    write: { path: '/workspace/a.txt', content: 'a', start: 0, end: -1 },
+    edit: { path: '/workspace/b.txt', command: 'create', file_text: 'b' },
     think: { thought: 'hm' },
     task_tracking: { command: 'view', task_list: [] },
     call_tool_mcp: { name: 'none', arguments: {} },
+    run_ipython: { code: 'print(1)', kernel_init_code: '' },
+    browse: { url: 'http://x', return_axtree: false },
+    browse_interactive: { browser_actions: 'noop()', browsergym_send_msg_to_user: '' },
+    delegate: { agent: 'BrowsingAgent', inputs: {} },
+    condensation_request: {},
+  };
+  const unanswered: Record<string, object> = {
+    system: { content: 'Obey.', tools: [] },
+    recall: { query: 'x', recall_type: 'knowledge' },
+    condensation: { forgotten_event_ids: [0, 1] },
+    null: {},
+    finish: { final_thought: 'done', outputs: {} },
+    reject: { outputs: { reason: 'no' } },
     message: { content: 'hi' },
     change_agent_state: { agent_state: 'paused' },
   };
-  const send = async (action: string): Promise<number> => {
-    await settled();
-    const body = { action, args: args[action] ?? {} };
-    return (await parley.request('POST', '/api/conversations/actions/events', body)).status;
-  };
-  await settled();
-  const before = await parley.events('actions');
-  for (const action of ACTIONS_REFUSED.flatMap(({ actions }) => actions)) {
-    assert.equal(await send(action), 422, action);
-  }
-  assert.deepEqual(await parley.events('actions'), before);
-  for (const action of Object.keys(args)) {
-    assert.equal(await send(action), 200, action);
+  await parley.until('actions', ({ agent_state }) => agent_state === 'awaiting_user_input');
+  for (const [action, args] of Object.entries({ ...actions, ...unanswered })) {
+    const { status } = await parley.request('POST', '/api/conversations/actions/events', { action, args });
+    assert.equal(status, 200, action);
     await parley.untilEvents('actions', (events) => {
-      const asked = events.findLast((event) => 'action' in event && event.action === action);
-      if (action === 'message') return asked?.source === 'agent';
-      if (action === 'change_agent_state') return asked?.source === 'user';
-      return events.some((event) => 'observation' in event && event.cause === asked?.id);
+      const asked = events.findLast(
+        (event) => 'action' in event && event.action === action && event.source === 'user',
+      );
+      if (!asked || action in unanswered) return asked !== undefined;
+      return events.some((event) => 'observation' in event && event.cause === asked.id);
     });
   }
+  const unknown = { action: 'no_such_action', args: {} };
+  const refused = await parley.request('POST', '/api/conversations/actions/events', unknown);
+  assert.equal(refused.status, 422);
+  assert.equal(
+    (await parley.events('actions')).some(
+      (event) => 'action' in event && (event.action as string) === 'no_such_action',
+    ),
+    false,
+  );
 });
 
 async function askTheProvider(): Promise<void> {

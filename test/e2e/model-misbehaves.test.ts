@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
+import { PATIENCE_MS } from '../support/eventually.ts';
 import {
   type Answer,
   attempts,
@@ -54,7 +55,12 @@ describe('the model misbehaves', () => {
     await model.close();
   });
 
-  async function run(
+  async function run(name: string, ...answers: Answer[]): ReturnType<typeof runWithin> {
+    return await runWithin(PATIENCE_MS, name, ...answers);
+  }
+
+  async function runWithin(
+    patience: number,
     name: string,
     ...answers: Answer[]
   ): Promise<{ view: View; events: Event[]; requests: number }> {
@@ -63,8 +69,10 @@ describe('the model misbehaves', () => {
       conversation_id: name,
       initial_user_msg: `case:${name}`,
     });
-    const view = await parley.until(name, ({ agent_state }) =>
-      ['finished', 'awaiting_user_input', 'error', 'rate_limited'].includes(agent_state),
+    const view = await parley.until(
+      name,
+      ({ agent_state }) => ['finished', 'awaiting_user_input', 'error', 'rate_limited'].includes(agent_state),
+      patience,
     );
     const requests = model.requests.filter(({ body }) => nameOf(body) === name);
     return { view, events: await parley.events(name), requests: requests.length };
@@ -234,9 +242,11 @@ describe('the model misbehaves', () => {
   it('asks once for each step, through two hundred of them and beside others, in torn pieces', async () => {
     const many = Array.from({ length: 200 }, (_, n) => call('think', { thought: `${n} ${'ü'.repeat(n)}` }));
     const few = Array.from({ length: 30 }, (_, n) => torn(11, call('think', { thought: `${n} 👋` })));
+    // Some hundred steps are to be taken, however busy the machine is.
+    const patience = 5 * PATIENCE_MS;
     const ran = await Promise.all([
-      run('many', ...many, done),
-      ...['few-1', 'few-2', 'few-3'].map((name) => run(name, ...few, done)),
+      runWithin(patience, 'many', ...many, done),
+      ...['few-1', 'few-2', 'few-3'].map((name) => runWithin(patience, name, ...few, done)),
     ]);
     assert.deepEqual(
       ran.map(({ view, requests }) => [view.agent_state, requests]),

@@ -34,21 +34,33 @@ describe('titles', () => {
     parley.ok('POST', '/api/conversations', { conversation_id: id, initial_user_msg });
   const finished = (id: string) => parley.until(id, ({ agent_state }) => agent_state === 'finished');
 
-  it('are given by the model, told to who watches, without tools, and their cost counts', async () => {
-    model.answerTitles(gate('named', say('"Mending the login of deploy-secret-value"', { usage: USAGE })));
-    await create('named', 'Please mend the login page, it is broken since Monday, thanks a lot.');
-    const following = await fetch(`${parley.url}/api/conversations/named/events/stream`, {
+  async function follow(id: string) {
+    const following = await fetch(`${parley.url}/api/conversations/${id}/events/stream`, {
       headers: { 'x-session-api-key': TEST_KEY },
     });
     const reader = following.body?.pipeThrough(new TextDecoderStream()).getReader();
     assert.ok(reader);
+    let text = '';
+    return {
+      async until(words: string): Promise<void> {
+        while (!text.includes(words)) {
+          const { value, done } = await reader.read();
+          assert.ok(!done, text);
+          text += value;
+        }
+      },
+      [Symbol.asyncDispose]: () => reader.cancel(),
+    };
+  }
+
+  it('are given by the model, told to who watches, without tools, and their cost counts', async () => {
+    model.answerTitles(gate('named', say('"Mending the login of deploy-secret-value"', { usage: USAGE })));
+    await create('named', 'Please mend the login page, it is broken since Monday, thanks a lot.');
+    await using watching = await follow('named');
     const before = await finished('named');
     assert.equal(before.title, 'Please mend the login page, it is broken since Mo…');
     model.open('named');
-    let text = '';
-    while (!text.includes('conversation_title')) text += (await reader.read()).value ?? '';
-    assert.match(text, /"message":"named","conversation_title":"Mending the login of <secret_hidden>"/);
-    await reader.cancel();
+    await watching.until('"message":"named","conversation_title":"Mending the login of <secret_hidden>"');
     assert.equal((await parley.until('named', () => true)).title, 'Mending the login of <secret_hidden>');
     assert.equal(model.titles.at(-1)?.body.tools, undefined);
     const events = await parley.untilEvents('named', isPaid);
@@ -71,6 +83,15 @@ describe('titles', () => {
     );
     assert.equal((await parley.until('renamed', () => true)).title, 'My own');
     assert.equal(model.titles.length, asked);
+  });
+
+  it('are told to who watches even when the model gives none', async () => {
+    model.answerTitles(gate('unnamed', status(401)));
+    await create('unnamed', 'Mend the footer');
+    await using watching = await follow('unnamed');
+    model.open('unnamed');
+    await watching.until('"message":"unnamed","conversation_title":"Mend the footer"');
+    assert.equal((await parley.until('unnamed', () => true)).title, 'Mend the footer');
   });
 
   it('are made from the message when the model gives none, also when the message came later', async () => {

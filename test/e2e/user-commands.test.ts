@@ -97,7 +97,8 @@ describe("a command of the user's own", () => {
     const refused = [
       { action: 'edit', args: { path: 'made.txt', command: 'create' } },
       { action: 'call_tool_mcp', args: {} },
-      { action: 'browse', args: { url: 'http://x' } },
+      { action: 'write', args: { path: '/workspace/made.txt' } },
+      { action: 'no_such_action', args: {} },
     ];
     for (const body of refused) assert.equal((await parley.request('POST', AT, body)).status, 422);
   });

@@ -35,7 +35,7 @@ export class MemoryConversation {
 
   readonly service: Pick<
     ConversationService,
-    'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool'
+    'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'
   > = {
     keyOf: (_, id) => (id === 'one' ? Promise.resolve(1) : Promise.reject(conversationNotFound(id))),
     get: () => Promise.resolve({ status: this.status, queued: this.queued } as ConversationView),
@@ -58,6 +58,14 @@ export class MemoryConversation {
     },
     runTool: (_, _id, name) => {
       this.asked.push(name);
+      return Promise.resolve();
+    },
+    keep: (_, _id, action) => {
+      this.asked.push(`kept ${'action' in action ? action.action : ''}`);
+      return Promise.resolve();
+    },
+    end: (_, _id, state) => {
+      this.asked.push(state);
       return Promise.resolve();
     },
     changeAgentState: (_, _id, state) => {

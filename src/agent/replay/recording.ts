@@ -113,7 +113,8 @@ function addUsers(done: RecordedAction[], own: RecordedAction): void {
 }
 
 function isAction(one: Recorded): one is RecordedAction {
-  return typeof one.action === 'string' && one.source !== 'environment' && !OF_THE_RUN.has(one.action);
+  if (typeof one.action !== 'string' || one.source === 'environment' || one['inert'] === true) return false;
+  return !OF_THE_RUN.has(one.action);
 }
 
 /** What the user has had done by the agent's tools. */

@@ -2,17 +2,19 @@ import { isAction, type ActionEvent } from '../../events/event.ts';
 import { type Bench, type Result, wrong } from './bench.ts';
 import { editFile } from './edit.ts';
 import { callMcpTool } from './mcp.ts';
+import { isNotHere, sayInstead } from './not-here.ts';
 import { askProvider } from './provider/ask-provider.ts';
 import { operationOf } from './provider/provider-tools.ts';
 import { runCommand } from './shell.ts';
 import { trackTasks } from './task-tracker.ts';
 import { noteThought } from './think.ts';
 import { readFile } from './view.ts';
+import { writeFile } from './write.ts';
 import { searchWeb, WEB_SEARCH } from './web-search.ts';
 
 /** Whether doing it twice differs from doing it once: such an action is marked as started before it is begun. */
 export function hasEffect(action: { action: string }): boolean {
-  return !['think', 'task_tracking', 'read', 'finish'].includes(action.action);
+  return !['think', 'task_tracking', 'read', 'finish'].includes(action.action) && !isNotHere(action.action);
 }
 
 /**
@@ -31,5 +33,8 @@ export async function carryOut(action: ActionEvent, bench: Bench): Promise<Resul
   }
   if (isAction(action, 'think')) return noteThought();
   if (isAction(action, 'task_tracking')) return trackTasks(action, bench.tasks.tasks);
-  return wrong(`Nothing here carries out the action ${action.action}.`);
+  if (isAction(action, 'write')) return await writeFile(action, bench);
+  const { action: name } = action as { action: string };
+  if (isNotHere(name)) return sayInstead(name);
+  return wrong(`Nothing here carries out the action ${name}.`);
 }

@@ -3,7 +3,7 @@ import type { ActionEvent } from '../../events/event.ts';
 import { HIDDEN } from '../../secrets/secret.ts';
 import { type Bench, type Result, wrong } from './bench.ts';
 import { unifiedDiff } from './diff.ts';
-import { MAX_FILE_BYTES, pathIn, readText, refusal } from './text-file.ts';
+import { HIDDEN_IN_TEXT, MAX_FILE_BYTES, pathIn, readText, refusal } from './text-file.ts';
 import { linesOf, numbered } from './view.ts';
 
 /** Characters of a file up to which the log keeps it before and after an edit: what `undo_edit` needs. */
@@ -19,11 +19,7 @@ type Change = { ok: true; text: string; at: number; lines: number } | { ok: fals
 /** Writes a file of the workspace as the action says. What goes wrong is an observation, a sentence for the model. */
 export async function editFile(action: ActionEvent<'edit'>, bench: Bench): Promise<Result> {
   const { args } = action;
-  if ([args.file_text, args.new_str].some((text) => text?.includes(HIDDEN))) {
-    return wrong(
-      `The text has ${HIDDEN} in it, which stands where a secret was hidden from you. It is not written to files: refer to the secret by the name of its environment variable.`,
-    );
-  }
+  if ([args.file_text, args.new_str].some((text) => text?.includes(HIDDEN))) return wrong(HIDDEN_IN_TEXT);
   const { files, root } = await bench.sandbox();
   const path = pathIn(root, args.path);
   const read = await readText(files, path);

@@ -1,9 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
+import { HIDDEN } from '../../secrets/secret.ts';
 import type { FileRefusal, WorkspaceFiles } from '../../sandbox/workspace-files.ts';
 
 /** The largest file the editor opens. */
 export const MAX_FILE_BYTES = 2 * 1024 * 1024;
+
+/** Why a text is not written. */
+export const HIDDEN_IN_TEXT = `The text has ${HIDDEN} in it, which stands where a secret was hidden from you. It is not written to files: refer to the secret by the name of its environment variable.`;
 
 /** A path as the agent says it, where the sandbox has its workspace elsewhere than at `/workspace`. */
 export function pathIn(root: string, path: string): string {

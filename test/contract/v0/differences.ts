@@ -77,19 +77,5 @@ export const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** Actions that V0 stores when a client sends one, and that are refused here. The others are done. */
-export const ACTIONS_REFUSED: readonly { actions: readonly string[]; because: string }[] = [
-  {
-    actions: ['run_ipython', 'browse', 'browse_interactive', 'write', 'delegate'],
-    because:
-      "Tools have V0's names: `execute_bash`, `str_replace_editor`, `think`, `finish`, `task_tracker`; MCP tools their own.",
-  },
-  // What only the service and the agent can say: V0 stores it as the user's, and it means nothing there.
-  {
-    actions: ['system', 'recall', 'condensation', 'condensation_request', 'finish', 'reject', 'null'],
-    because: 'wrong type, wrong enum value, malformed JSON | 422, nothing stored',
-  },
-];
-
 /** Routes of the document that are not there yet. One that comes leaves this list. */
 export const MISSING: readonly string[] = [];
