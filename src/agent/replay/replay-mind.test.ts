@@ -112,7 +112,7 @@ test('a conversation that was taken up after its end is replayed beyond it', asy
   assert.deepEqual(deeds(stage), deeds(recorded));
 });
 
-test('an action that nothing here carries out is left out, and that is said', async () => {
+test('an action that no tool of the agent does is left out, and that is said', async () => {
   const { stage, run } = replaying([
     message('user', 'go'),
     does('browse', { url: 'http://x' }),

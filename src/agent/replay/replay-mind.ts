@@ -77,7 +77,7 @@ export class ReplayMind implements Mind {
           ? { events: [agentMessage(step.text), stateChanged('awaiting_user_input')], open: [] }
           : { events: [agentMessage(step.text, {}, false)], open: [] };
       case 'unknown': {
-        const skipped = `The recording has the action ${JSON.stringify(step.action)}, which nothing here carries out. It was left out.`;
+        const skipped = `The recording has the action ${JSON.stringify(step.action)}, which no tool of the agent does. It was left out.`;
         return { events: [errorObservation(skipped, '')], open: [] };
       }
       default:
