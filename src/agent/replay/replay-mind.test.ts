@@ -121,7 +121,7 @@ test('an action that no tool of the agent does is left out, and that is said', a
   assert.deepEqual(await run(), { kind: 'finished' });
   assert.match(
     JSON.stringify(stage.log.events),
-    /The recording has the action \\"browse\\", which nothing here/,
+    /The recording has the action \\"browse\\", which no tool of the agent does/,
   );
 });
 
