@@ -5,6 +5,7 @@ import { ServiceError } from '../errors.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { inertAction, stateChanged, userCommand } from '../events/build.ts';
 import { type Event, isAction } from '../events/event.ts';
+import { ConversationGone } from '../events/log.ts';
 
 const command = (text: string) => userCommand({ command: text, hidden: false });
 const answersTo = (events: readonly Event[], text: string): string[] => {
@@ -66,6 +67,14 @@ describe('an action of the user', () => {
     await c.service.run(c.principal, 'many', command('again'));
     await c.settled('many');
     assert.equal(answersTo(await c.events('many'), 'again').length, 1);
+  });
+
+  it('is for no conversation that was removed in the meantime, and says so', async () => {
+    await c.service.create(c.principal, { conversation_id: 'gone' });
+    await c.settled('gone');
+    c.admitWork = () => c.service.remove(c.principal, 'gone');
+    await assert.rejects(c.service.run(c.principal, 'gone', command('mine')), ConversationGone);
+    c.admitWork = () => Promise.resolve();
   });
 
   it('is still done when the agent is paused, and answered as not begun when it is stopped', async () => {

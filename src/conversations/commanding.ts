@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import type { NewEvent } from '../events/event.ts';
+import { ConversationGone } from '../events/log.ts';
 import type { ConversationPorts } from './ports.ts';
 import type { Conversation } from './store.ts';
 import { admitToLine } from './waking.ts';
@@ -11,7 +12,7 @@ const MAX_ASKED = 100;
  * Has an action of the user's done, a command in the agent's shell say: recorded at once, in its order, so that a crash
  * neither loses nor repeats it, and carried out between the steps of the agent, or by a run of its own while the agent
  * rests. The agent is not woken for it and stays in its state; it knows of it when it goes on.
- * @throws ServiceError conflict while the conversation is not started; queue_full
+ * @throws ServiceError conflict while the conversation is not started; queue_full; ConversationGone
  */
 export async function runForUser(ports: ConversationPorts, key: number, action: NewEvent): Promise<void> {
   const wanted = await ports.transact(async ({ conversations, events, openActions }) => {
@@ -33,7 +34,7 @@ export async function runForUser(ports: ConversationPorts, key: number, action: 
 
 /**
  * Stores an action of the user that nobody waits for and nothing is done for.
- * @throws ServiceError conflict while the conversation is not started
+ * @throws ServiceError conflict while the conversation is not started; ConversationGone
  */
 export async function keepForUser(
   { transact }: ConversationPorts,
@@ -46,11 +47,12 @@ export async function keepForUser(
   });
 }
 
-/** @throws ServiceError conflict while the conversation is not started */
+/** @throws ServiceError conflict while the conversation is not started; ConversationGone */
 export function mustBeStarted<C extends Pick<Conversation, 'status'>>(
   row: C | null | undefined,
 ): asserts row is C {
-  if (row?.status === 'RUNNING' || row?.status === 'STARTING') return;
+  if (!row) throw new ConversationGone('the conversation is not there');
+  if (row.status === 'RUNNING' || row.status === 'STARTING') return;
   throw new ServiceError(
     'conflict',
     'The conversation is not started, so nothing can be done in it: start it, or send a message.',
