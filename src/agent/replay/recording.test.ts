@@ -149,6 +149,16 @@ test("the user's own actions are done where they were done, not where they were 
   assert.ok(last?.kind === 'said' && last.waits);
 });
 
+test('who says that it is done ends the run, as the agent does', () => {
+  const end = { source: 'user', action: 'finish', args: {}, inert: true };
+  const run = agent('run', { command: 'ls' });
+  assert.deepEqual(
+    kinds([end, user('go'), run, end, user('more'), agent('message', { content: 'So.' }), end]),
+    ['user', 'execute_bash', 'finish', 'user', 'said', 'finish'],
+  );
+  assert.deepEqual(kinds([user('go'), run, { ...end, action: 'reject' }]), ['user', 'execute_bash']);
+});
+
 test('an action of another kind is named, to be left out', () => {
   assert.deepEqual(steps([user('go'), agent('browse', { url: 'http://x' })])[1], {
     kind: 'unknown',

@@ -94,6 +94,8 @@ function doneActions(all: readonly Recorded[]): RecordedAction[] {
       else addUsers(done, one);
       continue;
     }
+    // Who says that it is done before anything was said ends nothing.
+    if (isUsersEnd(one) && done.every(isUsers)) continue;
     // What came with `finish` in one answer was not done; the user's next word goes on.
     if (isUserMessage(one)) finished = false;
     else if (finished) continue;
@@ -113,13 +115,19 @@ function addUsers(done: RecordedAction[], own: RecordedAction): void {
 }
 
 function isAction(one: Recorded): one is RecordedAction {
-  if (typeof one.action !== 'string' || one.source === 'environment' || one['inert'] === true) return false;
-  return !OF_THE_RUN.has(one.action);
+  if (typeof one.action !== 'string' || one.source === 'environment' || OF_THE_RUN.has(one.action))
+    return false;
+  return one['inert'] !== true || isUsersEnd(one);
 }
 
 /** What the user has had done by the agent's tools. */
 function isUsers({ action, source }: RecordedAction): boolean {
-  return source === 'user' && action !== 'message';
+  return source === 'user' && action !== 'message' && action !== 'finish';
+}
+
+/** Ends the agent's work as its own `finish` does. */
+function isUsersEnd({ action, source }: Recorded): boolean {
+  return source === 'user' && action === 'finish';
 }
 
 function saysUndone({ observation, extras }: Recorded): boolean {
