@@ -217,7 +217,7 @@ describe('a page of V0', () => {
   it('is told a new title, and what it may not ask for', async () => {
     await page.ask('PATCH', '/api/conversations/first', { title: 'A better one' });
     await page.until(({ conversation_title: title }) => title === 'A better one');
-    page.send('browse', { url: 'http://x' });
+    page.send('no_such_action', {});
     await page.until((event) => event.error === true);
   });
 });
