@@ -243,7 +243,7 @@ interface Base {
   replay?: number;
   /** Ours, of a condensation that this service made. */
   carried?: Carried;
-  /** Ours, of an action that a client added as it is: whatever its name and its `args` say, nothing goes by it. */
+  /** Ours, of an action that a client added as it is: whatever its name and its `args` say, nothing goes by it but the end of a replay, where it is a `finish`. */
   inert?: true;
 }
 
