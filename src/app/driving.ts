@@ -34,7 +34,7 @@ interface Parts {
 export function driving(parts: Parts): { queue: InProcessQueue; driver: Driver; mcp: McpServers } {
   const { config, log, metrics, vault, subscriptions, settings, analytics, sandboxes } = parts;
   const { read, transact } = parts.storage;
-  const { fetch, plainFetch, fetchForMcp, fetchForOperator } = parts.outgoing;
+  const { plainFetch, fetchForModels, fetchForMcp, fetchForOperator } = parts.outgoing;
   const notify: Subscriptions['notify'] = (conversation, status) =>
     subscriptions.notify(conversation, status);
   const mcp = new McpServers({
@@ -54,7 +54,7 @@ export function driving(parts: Parts): { queue: InProcessQueue; driver: Driver; 
     limits: config.sandbox.limits,
     snapshot: (userId) => settings.snapshot(userId),
     resolveModel: async (model) =>
-      (await import('../model/resolve.ts')).resolveModel(model, fetch, config.modelWindow),
+      (await import('../model/resolve.ts')).resolveModel(model, fetchForModels, config.modelWindow),
     search: (key) => tavily(config.searchUrl, key, fetchForOperator),
     submodules: config.submodules,
     gitProvider: (at) => gitProvider({ ...at, fetch: plainFetch }),

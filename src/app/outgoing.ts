@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { guardedFetch } from '../egress/guarded-fetch.ts';
+import { lightFetch } from '../egress/light-fetch.ts';
 import { guardedPlainFetch } from '../egress/plain-fetch.ts';
 import { servicePolicy } from '../egress/policy.ts';
 
@@ -26,6 +27,7 @@ export function outgoing(
     policy,
     fetch,
     plainFetch,
+    fetchForModels: lightFetch(plainFetch, fetch),
     fetchForMcp,
     fetchForOperator,
     close: async (): Promise<void> => {

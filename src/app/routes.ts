@@ -58,7 +58,7 @@ interface Parts {
 /** Everything that is served, each resource with what it needs. */
 export function routesOf(parts: Parts): readonly Routes[] {
   const { config, log, storage, vault, freeSpace, auth, settings, subscriptions, conversations } = parts;
-  const { fetch, plainFetch } = parts.outgoing;
+  const { plainFetch, fetchForModels } = parts.outgoing;
   const files = new FileService({
     conversations: storage.read.conversations,
     workspaces: new Workspaces(parts.sandboxes, config.sandbox.limits),
@@ -90,7 +90,7 @@ export function routesOf(parts: Parts): readonly Routes[] {
     }),
     settingsRoutes(settings),
     settingsCheckRoutes(settings, async (model, signal) =>
-      (await import('../model/check.ts')).checkModel(model, fetch, signal),
+      (await import('../model/check.ts')).checkModel(model, fetchForModels, signal),
     ),
     secretsRoutes(settings),
     providersRoutes(settings),

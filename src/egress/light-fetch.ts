@@ -1,0 +1,55 @@
+import { STATUS_CODES } from 'node:http';
+import { HostNotFound } from './destination.ts';
+import { EgressRefused } from './policy.ts';
+import type { PlainAnswer, PlainFetch } from './plain-fetch.ts';
+
+/**
+ * A `fetch` for those who want one and ask by text: by the plain one, whose request is with the kernel a millisecond
+ * sooner, as no stream stands between the text and the connection. Who redirects is asked again by `whole`, which follows.
+ * Fails as a guarded `fetch` does: by EgressRefused, by the signal's reason, or by a TypeError whose cause says why.
+ */
+export function lightFetch(plain: PlainFetch, whole: typeof fetch): typeof fetch {
+  return async (input, init = {}) => {
+    const { method = 'GET', headers, body, signal } = init;
+    if (input instanceof Request || typeof body !== 'string' || !signal) return await whole(input, init);
+    const asked = Object.fromEntries(new Headers(headers));
+    const answer = await orAsFetch('fetch failed', signal, () =>
+      plain(new URL(input), { method, headers: asked, body, redirect: 'manual', signal }),
+    );
+    if (!isRedirect(answer.status)) return responseOf(answer, signal);
+    await answer.body?.[Symbol.asyncIterator]().return?.();
+    return await whole(input, init);
+  };
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304;
+}
+
+function responseOf({ status, headers, body }: PlainAnswer, signal: AbortSignal): Response {
+  const hasNone = body === null || status === 204 || status === 205 || status === 304;
+  const statusText = STATUS_CODES[status] ?? '';
+  return new Response(hasNone ? null : streamed(body, signal), { status, statusText, headers: [...headers] });
+}
+
+function streamed(body: AsyncIterable<Uint8Array>, signal: AbortSignal): ReadableStream<Uint8Array> {
+  const pieces = body[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await orAsFetch('terminated', signal, () => pieces.next());
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await pieces.return?.()),
+  });
+}
+
+async function orAsFetch<T>(message: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    signal.throwIfAborted();
+    if (cause instanceof EgressRefused || cause instanceof HostNotFound) throw cause;
+    throw new TypeError(message, { cause });
+  }
+}
