@@ -14,8 +14,6 @@ const GOAL_MS = 3;
 const SMALL_WINDOW = 32_768;
 /** Steps of the conversation that runs a command in each. */
 const COMMANDS = 200;
-/** Quicker than any there is. What is stored meanwhile is no overhead; a model that took no time would leave none for it. */
-const MODEL_MS = 10;
 
 /**
  * What a step costs besides the model's time and the command's: from the end of one answer to the next request, in one
@@ -51,7 +49,7 @@ async function drive(
   { steps, tool = 'think' }: { steps: number; tool?: ModelSpec['tool'] },
   name?: string,
 ): Promise<Gap[]> {
-  await using model = await startModel({ steps, tool, delay: MODEL_MS });
+  await using model = await startModel({ steps, tool, delay: 0 });
   await using app = await startParley({
     PARLEY_RATE_LIMIT: '0',
     ...(tool === 'think' && { PARLEY_SANDBOX: 'none' }),
@@ -74,7 +72,7 @@ async function untilItRests(app: Parley): Promise<void> {
 }
 
 async function driveBare(steps: number): Promise<Gap[]> {
-  await using model = await startModel({ steps, tool: 'think', delay: MODEL_MS });
+  await using model = await startModel({ steps, tool: 'think', delay: 0 });
   await runProgram('bench/limits/agent.ts', { url: model.url, steps });
   return await gapsOf(model);
 }

@@ -26,12 +26,6 @@ export interface StepRecord {
 }
 
 /**
- * Told events with the ids they get before they are on disk. Should they not get there at the first try, another one may
- * give them other ids.
- */
-export type Early = (events: Event[]) => void;
-
-/**
  * The log as one run writes it: every write is fenced by the run's generation, and every text is redacted before it
  * is stored. A write that resolves is on disk.
  */
@@ -45,18 +39,14 @@ export interface Journal {
    * the one at index `started` is `started` at once, which saves a commit; the one at index `awaiting` waits for its
    * user. Gives the events of the step, then the answers to them. Also stores how many steps were taken.
    */
-  recordStep(events: readonly NewEvent[], step: StepRecord, early?: Early): Promise<Event[]>;
+  recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]>;
   /** Durable before the action has any effect. */
   start(eventId: number): Promise<void>;
   /**
    * Appends observations, and closes the open actions they name as `cause`. What was written to the git provider
    * meanwhile is noted with them.
    */
-  answer(
-    observations: readonly NewEvent[],
-    writes?: readonly ProviderWrite[],
-    early?: Early,
-  ): Promise<Event[]>;
+  answer(observations: readonly NewEvent[], writes?: readonly ProviderWrite[]): Promise<Event[]>;
   openActions(): Promise<OpenJournalAction[]>;
   /** Events from `from` on, oldest first, at most `limit`. */
   read(from: number, limit: number): Promise<Event[]>;

@@ -61,8 +61,6 @@ export class ModelMind implements Mind {
     if (verdict === 'repeats') await log.append([warning()]);
     await estimator.begin(log);
     const asked = await model.ask(log);
-    // What it was asked by may not be on disk yet: only then is the answer taken for one.
-    await log.landed();
     const notices = log.notices.of(this.#context.model.sight.notices);
     if (notices.length > 0) await log.append(notices);
     if (!asked.ok) return asked;

@@ -6,20 +6,14 @@ import {
   type NewEvent,
 } from '../events/event.ts';
 import { History } from './history.ts';
-import type { Early, Journal, StepRecord } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { NoticeMemory } from './notices.ts';
 import { RecallMemory } from './recall-memory.ts';
 import { StuckWatch } from './stuck.ts';
 import { EditMemory } from './tools/edit-memory.ts';
-import type { ProviderWrite } from './tools/provider/hosted.ts';
 import { TaskMemory } from './tools/task-memory.ts';
 
 const PAGE = 200;
-
-/** What was taken in before it was on disk is there, but under other ids, after an event of somebody else: to be read anew. */
-export class Overtaken extends Error {
-  override readonly name = 'Overtaken';
-}
 
 /**
  * The journal, and what a run keeps of it in memory. Every event passes here once, in the order of the log, as it was
@@ -37,7 +31,6 @@ export class RunLog {
   cwd: string | null = null;
   readonly #journal: Journal;
   #next = 0;
-  #landing: Promise<void> = Promise.resolve();
 
   /** @param toReplay how many steps are replayed before an agent decides */
   constructor(journal: Journal, toReplay = 0) {
@@ -80,52 +73,15 @@ export class RunLog {
   }
 
   async append(events: readonly NewEvent[], settled: readonly number[] = []): Promise<Event[]> {
-    await this.landed();
     return await this.#take(await this.#journal.append(events, settled));
   }
 
-  /** @param ahead resolves before it is on disk, as {@link landed} does later: for a step that nothing is done of */
-  async recordStep(events: readonly NewEvent[], step: StepRecord, { ahead = false } = {}): Promise<Event[]> {
-    await this.landed();
-    if (!ahead) return await this.#take(await this.#journal.recordStep(events, step));
-    return await this.#takeEarly((early) => this.#journal.recordStep(events, step, early));
+  async recordStep(...step: Parameters<Journal['recordStep']>): Promise<Event[]> {
+    return await this.#take(await this.#journal.recordStep(...step));
   }
 
-  async answer(observations: readonly NewEvent[], writes: readonly ProviderWrite[] = []): Promise<Event[]> {
-    await this.landed();
-    return await this.#take(await this.#journal.answer(observations, writes));
-  }
-
-  /** As {@link answer}, but resolves before it is on disk, as {@link landed} does later. */
-  async answerAhead(
-    observations: readonly NewEvent[],
-    writes: readonly ProviderWrite[] = [],
-  ): Promise<Event[]> {
-    await this.landed();
-    return await this.#takeEarly((early) => this.#journal.answer(observations, writes, early));
-  }
-
-  /**
-   * Resolves when all that was written is on disk. Until then the model may be asked, and nothing else is done.
-   * @throws Overtaken; what the journal throws
-   */
-  async landed(): Promise<void> {
-    await this.#landing;
-  }
-
-  async #takeEarly(write: (early: Early) => Promise<Event[]>): Promise<Event[]> {
-    const early = Promise.withResolvers<Event[]>();
-    const stored = write(early.resolve);
-    stored.then(early.resolve, early.reject);
-    const events = await early.promise;
-    const first = events[0]?.id;
-    // What others have written before it may not be on disk either, and is not to be read yet.
-    if (first !== this.#next) return await this.#take(await stored);
-    for (const event of events) this.#add(event);
-    this.#landing = storedAt(first, stored);
-    // Said to who waits for it.
-    this.#landing.catch(() => {});
-    return events;
+  async answer(...answered: Parameters<Journal['answer']>): Promise<Event[]> {
+    return await this.#take(await this.#journal.answer(...answered));
   }
 
   async #take(written: Event[]): Promise<Event[]> {
@@ -154,9 +110,4 @@ export class RunLog {
     this.recalls.add(event);
     this.notices.add(event);
   }
-}
-
-async function storedAt(id: number | undefined, stored: Promise<Event[]>): Promise<void> {
-  const [first] = await stored;
-  if (first?.id !== id) throw new Overtaken();
 }

@@ -9,7 +9,7 @@ import { Guard } from './guard.ts';
 import type { OpenJournalAction } from './journal.ts';
 import type { Mind } from './mind.ts';
 import type { Recorded } from './record.ts';
-import { Overtaken, RunLog } from './run-log.ts';
+import { RunLog } from './run-log.ts';
 import { takeUp } from './taking-up.ts';
 import { carryOut, hasEffect } from './tools/carry-out.ts';
 import type { ProviderWrite } from './tools/provider/hosted.ts';
@@ -19,14 +19,14 @@ import { unknownWrite } from './tools/provider/provider-tools.ts';
 export class Run {
   readonly #context: AgentContext;
   readonly #mind: Mind;
-  #log: RunLog;
+  readonly #log: RunLog;
   #guard: Guard | null = null;
   #iterations: number;
 
   constructor(context: AgentContext, mind: Mind) {
     this.#context = context;
     this.#mind = mind;
-    this.#log = this.#newLog();
+    this.#log = new RunLog(context.journal, context.replay?.length);
     this.#iterations = context.iterations;
   }
 
@@ -34,15 +34,21 @@ export class Run {
     await this.#log.open(this.#context.condensation ?? -1);
     const left = await this.#settle();
     if (left) return left;
-    try {
-      for (let first = true; ; first = false) {
-        this.#context.signal.throwIfAborted();
-        const end = await this.#once(() => this.#turn(first));
-        if (end) return end;
-      }
-    } finally {
-      // Who is interrupted leaves nothing under way.
-      await this.#log.landed().catch(() => {});
+    for (let first = true; ; first = false) {
+      this.#context.signal.throwIfAborted();
+      if (!first) await this.#log.catchUp();
+      const more = await this.#goOn();
+      if (more === 'stepped') continue;
+      if (more) return more;
+      await this.#mind.interject?.(this.#log);
+      if (this.#log.history.rest) await this.#doAsked();
+      const { rest } = this.#log.history;
+      if (rest) return await this.#rest(rest);
+      await takeUp(this.#log, this.#context, first ? this.#mind.introduction(this.#log) : null);
+      // Not before: the first that the agent is told is what its user said first.
+      await this.#doAsked();
+      const end = await this.#step();
+      if (end) return end;
     }
   }
 
@@ -58,7 +64,6 @@ export class Run {
    * the user has asked for is done by the next.
    */
   async giveUp(failure: Failure): Promise<AgentOutcome> {
-    await this.#once(() => this.#log.landed());
     const open = await this.#context.journal.openActions();
     const answers = open
       .filter(({ state }) => state === 'started' || state === 'recorded')
@@ -67,37 +72,6 @@ export class Run {
       );
     if (answers.length > 0) await this.#log.answer(answers, await this.#writesOf(open));
     return await this.#fail(failure);
-  }
-
-  async #turn(first: boolean): Promise<AgentOutcome | null> {
-    if (!first) await this.#log.catchUp();
-    const more = await this.#goOn();
-    if (more === 'stepped') return null;
-    if (more) return more;
-    await this.#mind.interject?.(this.#log);
-    if (this.#log.history.rest) await this.#doAsked();
-    const { rest } = this.#log.history;
-    if (rest) return await this.#rest(rest);
-    await takeUp(this.#log, this.#context, first ? this.#mind.introduction(this.#log) : null);
-    // Not before: the first that the agent is told is what its user said first.
-    await this.#doAsked();
-    return await this.#step();
-  }
-
-  /** What was decided by a log that is not as it was taken to be is forgotten, and the log read anew. */
-  async #once<T>(work: () => Promise<T>): Promise<T | null> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
-      this.#log = this.#newLog();
-      await this.#log.open(this.#context.condensation ?? -1);
-      return null;
-    }
-  }
-
-  #newLog(): RunLog {
-    return new RunLog(this.#context.journal, this.#context.replay?.length);
   }
 
   /** What a former run left open. An outcome when there is nothing more to do. */
@@ -115,7 +89,7 @@ export class Run {
     if (recorded.length > 0 && agentState !== 'running' && agentState !== 'user_confirmed') {
       await this.#log.append([stateChanged('running')]);
     }
-    const failure = await this.#carryOut(pages.flat(), { ahead: false });
+    const failure = await this.#carryOut(pages.flat(), null);
     if (failure) return await this.#fail(failure);
     if (awaiting !== -1) return { kind: 'waiting' };
     if (this.#log.history.agentState === 'user_confirmed') await this.#log.append([stateChanged('running')]);
@@ -140,8 +114,7 @@ export class Run {
     if (open.some(({ state }) => state === 'awaiting')) return;
     const asked = open.flatMap(({ eventId, state }) => (state === 'asked' ? [eventId] : []));
     for (const [n, id] of asked.entries()) {
-      await this.#log.landed();
-      const failure = await this.#carryOut(await journal.read(id, 1), { ahead: false });
+      const failure = await this.#carryOut(await journal.read(id, 1), null);
       if (!failure) continue;
       const left = asked.slice(n + 1).map((later) => notDone(later, failure.message));
       if (left.length > 0) await this.#log.answer(left);
@@ -159,7 +132,6 @@ export class Run {
 
   async #rest(rest: 'waiting' | 'finished'): Promise<AgentOutcome> {
     const state = rest === 'finished' ? 'finished' : 'awaiting_user_input';
-    await this.#log.landed();
     if (this.#log.history.agentState !== state) await this.#log.append([stateChanged(state)]);
     await this.#mind.ended?.(this.#log);
     return { kind: rest };
@@ -167,7 +139,6 @@ export class Run {
 
   async #step(): Promise<AgentOutcome | null> {
     const decision = await this.#mind.decide(this.#log, this.#iterations);
-    await this.#log.landed();
     if (!decision.ok) return await this.#fail(decision.failure);
     this.#iterations += 1;
     return await this.#record(decision.step);
@@ -178,31 +149,23 @@ export class Run {
     const { workspaceRoot: root = '/workspace' } = this.#context;
     const checked = this.#guard.check(step, { root, cwd: this.#log.cwd });
     const { events, ...record } = beginStep(checked, this.#log.tasks.tasks);
+    const written = await this.#log.recordStep(events, { iterations: this.#iterations, ...record });
     const { open, started, awaiting } = record;
-    const written = await this.#log.recordStep(
-      events,
-      { iterations: this.#iterations, ...record },
-      { ahead: open.length === 0 },
-    );
     if (awaiting !== undefined) {
       await this.#mind.ended?.(this.#log);
       return { kind: 'waiting' };
     }
     const actions = open.flatMap((n) => written[n] ?? []);
-    const startedId = started === undefined ? undefined : written[started]?.id;
-    const failure = await this.#carryOut(actions, { begun: startedId, ahead: true });
+    const startedId = started === undefined ? null : (written[started]?.id ?? null);
+    const failure = await this.#carryOut(actions, startedId);
     return failure && (await this.#fail(failure));
   }
 
   /**
-   * Does actions in their order. Gives why none of them could be done any more; those are answered with it.
-   * @param how `begun`: the id of the one that is recorded as started already. `ahead`: whether the model may be asked
-   * before the last answer is on disk
+   * Does actions in their order. `begun`: the id of the one that is recorded as started already. Gives why none of
+   * them could be done any more; those are answered with it.
    */
-  async #carryOut(
-    events: readonly Event[],
-    how: { begun?: number | undefined; ahead: boolean },
-  ): Promise<Failure | null> {
+  async #carryOut(events: readonly Event[], begun: number | null): Promise<Failure | null> {
     const { journal, signal } = this.#context;
     for (const [n, event] of events.entries()) {
       if (!('action' in event)) continue;
@@ -215,7 +178,7 @@ export class Run {
         return null;
       }
       // What is recorded as started is tried even then: it is not to be left with an outcome that nobody knows.
-      if (event.id !== how.begun) {
+      if (event.id !== begun) {
         signal.throwIfAborted();
         if (hasEffect(event)) await journal.start(event.id);
       }
@@ -225,9 +188,7 @@ export class Run {
         await this.#log.answer([event, ...later].map(({ id }) => notDone(id, message)));
         return result.failure;
       }
-      const answer = [{ ...result.event, cause: event.id }];
-      if (how.ahead && later.length === 0) await this.#log.answerAhead(answer, result.writes);
-      else await this.#log.answer(answer, result.writes);
+      await this.#log.answer([{ ...result.event, cause: event.id }], result.writes);
     }
     return null;
   }

@@ -42,8 +42,6 @@ export class SelfCheckMind implements Mind {
   }
 
   async decide(log: RunLog): Promise<Decision> {
-    // It reads from the disk what came of its commands.
-    await log.landed();
     const events = await this.#sinceMessage(log);
     const runs = events.filter(
       (event) =>

@@ -1,4 +1,4 @@
-import type { Early, Journal, StepRecord } from '../agent/journal.ts';
+import type { Journal, StepRecord } from '../agent/journal.ts';
 import type { ProviderWrite } from '../agent/tools/provider/hosted.ts';
 import type { AuditFact, AuditStore } from '../audit/audit.ts';
 import type { OpenActionState, OpenActionStore } from '../conversations/open-actions.ts';
@@ -71,7 +71,7 @@ export class RunJournal implements Journal {
     return this.#write((stores) => this.#setAside(stores, [call], dollars > 0 ? { [call]: dollars } : {}));
   }
 
-  async recordStep(events: readonly NewEvent[], step: StepRecord, early?: Early): Promise<Event[]> {
+  async recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
     const { conversation, generation } = this.#options;
     const redacted = await this.#redacted(events);
     const { answers = [] } = step;
@@ -92,7 +92,7 @@ export class RunJournal implements Journal {
       await conversations.change(conversation, { iterations: step.iterations }, generation);
       if (step.settled?.length) await this.#setAside(stores, step.settled, {});
       return [...appended, ...after];
-    }, early);
+    });
   }
 
   start(eventId: number): Promise<void> {
@@ -104,11 +104,7 @@ export class RunJournal implements Journal {
     });
   }
 
-  async answer(
-    observations: readonly NewEvent[],
-    writes: readonly ProviderWrite[] = [],
-    early?: Early,
-  ): Promise<Event[]> {
+  async answer(observations: readonly NewEvent[], writes: readonly ProviderWrite[] = []): Promise<Event[]> {
     const causes = observations.flatMap((event) =>
       'observation' in event && event.cause !== undefined ? [event.cause] : [],
     );
@@ -118,7 +114,7 @@ export class RunJournal implements Journal {
       await openActions.close(this.#options.conversation, causes);
       if (writes.length > 0) await audit.add(await this.#facts(conversations, writes));
       return appended;
-    }, early);
+    });
   }
 
   openActions(): ReturnType<Journal['openActions']> {
@@ -181,8 +177,8 @@ export class RunJournal implements Journal {
     );
   }
 
-  #write<T>(work: (stores: JournalStores) => Promise<T>, early?: (result: T) => void): Promise<T> {
-    return this.#options.transact(work, early);
+  #write<T>(work: (stores: JournalStores) => Promise<T>): Promise<T> {
+    return this.#options.transact(work);
   }
 }
 

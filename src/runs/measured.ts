@@ -61,8 +61,8 @@ function countingJournal({ journal, spent }: AgentContext, metrics: Pick<Metrics
   return {
     append: (events, settled) => journal.append(events, settled),
     reserve: (call, dollars) => journal.reserve(call, dollars),
-    recordStep: async (...step) => {
-      const recorded = await journal.recordStep(...step);
+    recordStep: async (events, step) => {
+      const recorded = await journal.recordStep(events, step);
       count(recorded);
       return recorded;
     },

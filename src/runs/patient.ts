@@ -14,10 +14,10 @@ export function patient<Stores>(
   signal: AbortSignal,
   againMs = AGAIN_MS,
 ): Transact<Stores> {
-  return async (work, early) => {
+  return async (work) => {
     for (;;) {
       try {
-        return await transact(work, early);
+        return await transact(work);
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== 'storage_unavailable') throw error;
       }

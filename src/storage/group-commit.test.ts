@@ -76,35 +76,6 @@ test('the writes of one turn share one commit, and their callers are answered af
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('who wants to know early is told before the commit, which takes along what that writes at once', async (t) => {
-  const { said, stored, commits, insert, write } = await setUp(t);
-  let more: Promise<string> | undefined;
-  const told = await commits.write(
-    () => insert('a'),
-    (value) => {
-      said.push(`told ${value} early, when there is ${stored().join(' ') || 'nothing'}`);
-      more = write('b');
-    },
-  );
-  assert.equal(told, 'a');
-  await more;
-  assert.deepEqual(said, ['told a early, when there is nothing', 'published a b']);
-});
-
-test('a write that was told of early and is not stored fails all the same', async (t) => {
-  const { commits, database, insert, stored, said } = await setUp(t);
-  const early: string[] = [];
-  const write = commits.write(
-    () => insert('a'),
-    (value) => {
-      early.push(value);
-      database.exec('rollback');
-    },
-  );
-  await assert.rejects(write, isUnavailable(/refused/));
-  assert.deepEqual([early, stored(), said], [['a'], [], []]);
-});
-
 test('a commit waits for the writes of the next turns while each brings more', async (t) => {
   const { said, write } = await setUp(t);
   const first = [write('a'), write('b')];

@@ -6,8 +6,6 @@ import { BUSY, FULL, isTrouble, resultCode } from './result-code.ts';
 interface Waiting {
   /** Runs the write inside the open transaction; gives back what its caller is told after the commit. */
   run: () => Promise<unknown>;
-  /** Told the same before the commit; not given where nobody is to be. */
-  early: ((value: unknown) => void) | undefined;
   resolve: (value: unknown) => void;
   reject: (reason: unknown) => void;
 }
@@ -35,12 +33,6 @@ const RETRY_MS = 10;
  * one a turn later, and would else wait for the sync of those that came in between.
  */
 const MOST_TURNS = 4;
-
-/**
- * How many turns are left to who was told early: a client of HTTP looks at a kept connection for one before it writes a
- * request to it, and what is not with the kernel when the commit begins waits for the disk.
- */
-const EARLY_TURNS = 2;
 
 /**
  * The writes of a turn of the event loop, or of a few in a row, in one transaction: one disk sync for all of them, a
@@ -72,19 +64,10 @@ export class GroupCommit {
     };
   }
 
-  /**
-   * @param early told the result before it is on disk; the commit then leaves up to two turns of the event loop to what
-   * that begins, and takes along what it writes
-   */
-  write<T>(run: () => Promise<T>, early?: (value: T) => void): Promise<T> {
+  write<T>(run: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       // The queue holds writes of any result; each resolve gets the value of its own run.
-      this.#waiting.push({
-        run,
-        early: early as ((value: unknown) => void) | undefined,
-        resolve: resolve as (value: unknown) => void,
-        reject,
-      });
+      this.#waiting.push({ run, resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= this.#flushSoon();
     });
   }
@@ -98,8 +81,10 @@ export class GroupCommit {
     while (this.#waiting.length > 0) {
       await this.#gathered();
       const refusal = await this.#begin();
-      if (refusal) for (const { reject } of this.#taken()) reject(refusal);
-      else await this.#commit();
+      const batch = this.#waiting;
+      this.#waiting = [];
+      if (refusal) for (const { reject } of batch) reject(refusal);
+      else await this.#commit(batch);
     }
     this.#flushing = undefined;
   }
@@ -109,7 +94,7 @@ export class GroupCommit {
     let before = 0;
     for (let turns = 0; turns < MOST_TURNS && this.#waiting.length > before; turns += 1) {
       before = this.#waiting.length;
-      await turn();
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
@@ -128,27 +113,29 @@ export class GroupCommit {
     }
   }
 
-  #taken(): Waiting[] {
-    const taken = this.#waiting;
-    this.#waiting = [];
-    return taken;
-  }
-
-  async #commit(): Promise<void> {
-    const batch: Waiting[] = [];
-    const outcomes: (() => void)[] = [];
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const { savepoint, rollbackOne, release, commit } = this.#statements;
     const began = performance.now();
     const measured = (ok: boolean): void =>
       this.#observer.measured?.({ writes: batch.length, seconds: (performance.now() - began) / 1000, ok });
+    const done: { waiting: Waiting; value: unknown }[] = [];
+    const refused: { waiting: Waiting; reason: unknown }[] = [];
     try {
-      for (let turns = 0, last = 0; turns <= last; turns += 1) {
-        if (turns > 0) await turn();
-        const writes = this.#taken();
-        batch.push(...writes);
-        for (const write of writes) outcomes.push(await this.#run(write));
-        if (writes.some(({ early }) => early)) last = Math.min(turns + EARLY_TURNS, MOST_TURNS);
+      for (const waiting of batch) {
+        const mark = this.#observer.mark();
+        savepoint.run();
+        try {
+          done.push({ waiting, value: await waiting.run() });
+        } catch (reason) {
+          this.#observer.drop(mark);
+          // A full or broken disk fails the whole batch: SQLite may have ended the transaction, and the commit would fail.
+          if (!this.#database.isTransaction || isTrouble(reason)) throw reason;
+          rollbackOne.run();
+          refused.push({ waiting, reason });
+        }
+        release.run();
       }
-      this.#statements.commit.run();
+      commit.run();
     } catch (reason) {
       this.#observer.drop(0);
       this.#rollback();
@@ -158,29 +145,9 @@ export class GroupCommit {
       return;
     }
     measured(true);
-    for (const tell of outcomes) tell();
+    for (const { waiting, value } of done) waiting.resolve(value);
+    for (const { waiting, reason } of refused) waiting.reject(reason);
     this.#observer.publish();
-  }
-
-  /** Gives what tells the caller after the commit. @throws what fails the whole batch */
-  async #run({ run, early, resolve, reject }: Waiting): Promise<() => void> {
-    const { savepoint, rollbackOne, release } = this.#statements;
-    const mark = this.#observer.mark();
-    savepoint.run();
-    let tell: () => void;
-    try {
-      const value = await run();
-      early?.(value);
-      tell = () => resolve(value);
-    } catch (reason) {
-      this.#observer.drop(mark);
-      // A full or broken disk fails the whole batch: SQLite may have ended the transaction, and the commit would fail.
-      if (!this.#database.isTransaction || isTrouble(reason)) throw reason;
-      rollbackOne.run();
-      tell = () => reject(reason);
-    }
-    release.run();
-    return tell;
   }
 
   #rollback(): void {
@@ -190,11 +157,6 @@ export class GroupCommit {
       // The callers are told what went wrong first; a transaction that stays open fails the next batch at its `begin`.
     }
   }
-}
-
-/** Resolves in the next turn of the event loop. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function unavailable(cause: unknown): ServiceError {

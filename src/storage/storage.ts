@@ -136,7 +136,7 @@ export async function openStorage(
       appended: () => {},
       noted: () => {},
     }),
-    transact: (work, early) => commits.write(() => work(stores), early),
+    transact: (work) => commits.write(() => work(stores)),
     close: async () => {
       await commits.drained();
       await reader.destroy();

@@ -1,6 +1,6 @@
 import { type Event, isAction, type NewEvent } from '../../../src/events/event.ts';
 import { Fenced } from '../../../src/events/log.ts';
-import type { Early, Journal, OpenJournalAction, StepRecord } from '../../../src/agent/journal.ts';
+import type { Journal, OpenJournalAction, StepRecord } from '../../../src/agent/journal.ts';
 
 /** The process died. */
 export class Crash extends Error {
@@ -26,20 +26,6 @@ export class FakeLog {
     });
   }
 
-  /** Gives what takes back all that is written from now on. */
-  mark(): () => void {
-    const { iterations } = this;
-    const [events, open, reserved] = [this.events.length, [...this.open], [...this.reserved]];
-    return () => {
-      this.events.length = events;
-      this.iterations = iterations;
-      this.open.clear();
-      for (const [id, state] of open) this.open.set(id, state);
-      this.reserved.clear();
-      for (const [call, dollars] of reserved) this.reserved.set(call, dollars);
-    };
-  }
-
   get(id: number): Event {
     const event = this.events[id];
     if (!event) throw new Error(`no event ${id}`);
@@ -62,8 +48,6 @@ interface Faults {
   fencedAt?: number;
   /** Hides secrets in what is stored. */
   redact?: (text: string) => string;
-  /** At the write of that number somebody else's event gets in before it, after it was told early what it would be. */
-  overtaken?: { at: number; by: NewEvent };
   /** Told of each write after it is stored. */
   afterWrite?: (log: FakeLog) => void;
 }
@@ -73,8 +57,6 @@ export class FakeJournal implements Journal {
   readonly #log: FakeLog;
   readonly #faults: Faults;
   writes = 0;
-  /** Whether it died at a write that was told early. */
-  diedEarly = false;
 
   constructor(log: FakeLog, faults: Faults = {}) {
     this.#log = log;
@@ -95,7 +77,7 @@ export class FakeJournal implements Journal {
     });
   }
 
-  recordStep(events: readonly NewEvent[], step: StepRecord, early?: Early): Promise<Event[]> {
+  recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
     return this.#write(() => {
       const stored = this.#store(events);
       for (const index of step.open) {
@@ -110,20 +92,20 @@ export class FakeJournal implements Journal {
       this.#log.iterations = step.iterations;
       for (const call of step.settled ?? []) this.#log.reserved.delete(call);
       return [...stored, ...answers];
-    }, early);
+    });
   }
 
   start(eventId: number): Promise<void> {
     return this.#write(() => void this.#log.open.set(eventId, 'started'));
   }
 
-  answer(observations: readonly NewEvent[], _writes?: unknown, early?: Early): Promise<Event[]> {
+  answer(observations: readonly NewEvent[]): Promise<Event[]> {
     return this.#write(() => {
       for (const event of observations) {
         if ('observation' in event && event.cause !== undefined) this.#log.open.delete(event.cause);
       }
       return this.#store(observations);
-    }, early);
+    });
   }
 
   async openActions(): Promise<OpenJournalAction[]> {
@@ -148,28 +130,16 @@ export class FakeJournal implements Journal {
     return this.#log.append(JSON.parse(redact(JSON.stringify(events))) as NewEvent[]);
   }
 
-  async #write<T>(store: () => T, early?: (result: T) => void): Promise<T> {
+  async #write<T>(store: () => T): Promise<T> {
     const n = this.writes++;
-    const { crash, fencedAt, overtaken, afterWrite } = this.#faults;
+    const { crash, fencedAt, afterWrite } = this.#faults;
     // A dead process writes nothing more, whatever its code still does.
-    if (crash && n > crash.at) throw new Crash(`at write ${n}`);
+    if (crash && (n > crash.at || (n === crash.at && !crash.stored))) throw new Crash(`at write ${n}`);
     if (fencedAt !== undefined && n >= fencedAt) throw new Fenced(`at write ${n}`);
-    if (early) await this.#tellEarly(store, early);
-    if (crash && n === crash.at) this.diedEarly = early !== undefined;
-    if (crash && n === crash.at && !crash.stored) throw new Crash(`at write ${n}`);
-    if (overtaken?.at === n) this.#log.append([overtaken.by]);
     const result = store();
     afterWrite?.(this.#log);
     if (crash && n === crash.at) throw new Crash(`after write ${n}`);
     return result;
-  }
-
-  /** As in a transaction: what was written is there, and is not, until it is committed in a later turn. */
-  async #tellEarly<T>(store: () => T, early: (result: T) => void): Promise<void> {
-    const undo = this.#log.mark();
-    early(store());
-    undo();
-    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
