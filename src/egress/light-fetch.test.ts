@@ -73,12 +73,15 @@ describe('a light fetch', () => {
     assert.equal((await reader.read()).done, true);
   });
 
-  it('follows who redirects, with all that was sent', async () => {
+  it('follows who redirects, with all that was sent, and lets go of what redirects had to say', async () => {
+    const left: Promise<unknown>[] = [];
     const server = await serve((response) => {
-      if (response.req.url === '/old') response.writeHead(308, { location: '/new' }).end('moved');
-      else response.end('there');
+      if (response.req.url !== '/old') return response.end('there');
+      left.push(once(response, 'close'));
+      return response.writeHead(308, { location: '/new' }).write('moved, and no end of it');
     });
     assert.equal(await (await light()(`${server.url}/old`, post())).text(), 'there');
+    await Promise.all(left);
     assert.deepEqual(
       server.requests.map(({ path, body }) => [path, body]),
       [
@@ -93,7 +96,7 @@ describe('a light fetch', () => {
     const broken = await serve((response) => response.destroy());
     await assert.rejects(light()(broken.url, post()), (error) => {
       assert.ok(error instanceof TypeError && error.cause instanceof Error);
-      assert.deepEqual([error.message, error.cause.message], ['fetch failed', 'other side closed']);
+      assert.equal(error.message, 'fetch failed');
       return true;
     });
     const server = await serve((response) => {

@@ -17,13 +17,20 @@ export function lightFetch(plain: PlainFetch, whole: typeof fetch): typeof fetch
       plain(new URL(input), { method, headers: asked, body, redirect: 'manual', signal }),
     );
     if (!isRedirect(answer.status)) return responseOf(answer, signal);
-    await answer.body?.[Symbol.asyncIterator]().return?.();
+    if (answer.body) await leave(answer.body);
     return await whole(input, init);
   };
 }
 
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
+}
+
+/** Lets go of its connection: an iterator ends what it reads only once it has begun. */
+async function leave(body: AsyncIterable<Uint8Array>): Promise<void> {
+  const pieces = body[Symbol.asyncIterator]();
+  await pieces.next();
+  await pieces.return?.();
 }
 
 function responseOf({ status, headers, body }: PlainAnswer, signal: AbortSignal): Response {
