@@ -96,6 +96,7 @@ async function send(
   }
 }
 
-function isRedirect(status: number): boolean {
+/** Whether `fetch` follows an answer of that status. */
+export function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }

@@ -92,6 +92,36 @@ describe('a light fetch', () => {
     );
   });
 
+  it('follows who redirects and then breaks off', async () => {
+    const server = await serve((response) => {
+      if (response.req.url !== '/old') return response.end('there');
+      response.writeHead(308, { location: '/new', 'content-length': '100' }).flushHeaders();
+      return response.socket?.end();
+    });
+    assert.equal(await (await light()(`${server.url}/old`, post())).text(), 'there');
+  });
+
+  it('refuses a status that HTTP does not have, and lets go of the connection', async () => {
+    let left: Promise<unknown> | undefined;
+    const server = await serve((response) => {
+      left = once(response, 'close');
+      response.writeHead(700).write('odd, and no end of it');
+    });
+    await assert.rejects(light()(server.url, post()), (error) => {
+      assert.ok(error instanceof TypeError && error.cause instanceof Error);
+      assert.match(error.cause.message, /the status 700/);
+      return true;
+    });
+    await left;
+  });
+
+  it('takes as it is what says that something is elsewhere, and is no redirect', async () => {
+    const server = await serve((response) => response.writeHead(300).end('choose'));
+    const response = await light()(server.url, post());
+    assert.deepEqual([response.status, await response.text()], [300, 'choose']);
+    assert.equal(server.requests.length, 1);
+  });
+
   it('fails as fetch does when there is no answer, and when one is not whole', async () => {
     const broken = await serve((response) => response.destroy());
     await assert.rejects(light()(broken.url, post()), (error) => {

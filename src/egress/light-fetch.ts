@@ -1,7 +1,11 @@
 import { STATUS_CODES } from 'node:http';
 import { HostNotFound } from './destination.ts';
+import { isRedirect } from './guarded-fetch.ts';
 import { EgressRefused } from './policy.ts';
 import type { PlainAnswer, PlainFetch } from './plain-fetch.ts';
+
+/** The last that HTTP has (RFC 9110, 15): a `Response` takes none above it. */
+const LAST_STATUS = 599;
 
 /**
  * A `fetch` for those who want one and ask by text: by the plain one, whose request is with the kernel a millisecond
@@ -16,20 +20,20 @@ export function lightFetch(plain: PlainFetch, whole: typeof fetch): typeof fetch
     const answer = await orAsFetch('fetch failed', signal, () =>
       plain(new URL(input), { method, headers: asked, body, redirect: 'manual', signal }),
     );
-    if (!isRedirect(answer.status)) return responseOf(answer, signal);
-    if (answer.body) await leave(answer.body);
-    return await whole(input, init);
+    const { status, body: said } = answer;
+    if (!isRedirect(status) && status <= LAST_STATUS) return responseOf(answer, signal);
+    if (said) await leave(said);
+    if (isRedirect(status)) return await whole(input, init);
+    const cause = new Error(`the answer has the status ${status}, which HTTP does not have`);
+    throw new TypeError('fetch failed', { cause });
   };
-}
-
-function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400 && status !== 304;
 }
 
 /** Lets go of its connection: an iterator ends what it reads only once it has begun. */
 async function leave(body: AsyncIterable<Uint8Array>): Promise<void> {
   const pieces = body[Symbol.asyncIterator]();
-  await pieces.next();
+  // Broken off by the other side, it is left, too.
+  await pieces.next().catch(() => {});
   await pieces.return?.();
 }
 
