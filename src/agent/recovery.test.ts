@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { userMessage } from '../events/build.ts';
 import type { Event } from '../events/event.ts';
 import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
+import { assertToldAlike } from '../../test/support/agent/prompts.ts';
 import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
 
 const SCRIPT = [
@@ -62,24 +63,9 @@ for (const stored of [false, true]) {
       const journal = new FakeJournal(stage.log, { crash: { at, stored } });
       await assert.rejects(stage.run({ journal }), Crash);
       await stage.run();
-      const told = stage.model.prompts;
-      for (const [n, prompt] of told.entries()) {
-        const longer = told.at(-1)?.slice(0, prompt.length);
-        assert.deepEqual(
-          withoutCacheMarks(prompt),
-          withoutCacheMarks(longer),
-          `request ${n} begins the last one`,
-        );
-      }
+      assertToldAlike(stage);
     });
   }
-}
-
-/** The last message of each request carries a mark for the provider's cache. */
-function withoutCacheMarks(prompt: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(prompt, (key, value: unknown) => (key === 'providerOptions' ? undefined : value)),
-  );
 }
 
 for (let at = 0; at < writes; at += 1) {
@@ -96,12 +82,7 @@ for (let at = 0; at < writes; at += 1) {
     // A new run has nothing but the log.
     stage.log.append([userMessage('One more thing.')]);
     assert.deepEqual(await stage.run(), { kind: 'finished' });
-    const prompts = stage.model.prompts.map(withoutCacheMarks);
-    for (const prompt of prompts) {
-      assert.ok(Array.isArray(prompt));
-      assert.deepEqual(prompt, (prompts.at(-1) as unknown[]).slice(0, prompt.length));
-    }
-    assert.equal(JSON.stringify(prompts.at(-1)).split('By the way.').length, 2);
+    assert.equal(assertToldAlike(stage).split('By the way.').length, 2);
     assert.equal(stage.log.open.size, 0);
   });
 }

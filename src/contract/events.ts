@@ -107,9 +107,15 @@ export const UNKNOWN_HERE = [
 
 /** What V0's service and agent say of themselves. Of a client it stands in the log and means nothing there. */
 export const INERT_ACTIONS = ['system', 'recall', 'condensation', 'null'] as const;
+type InertAction = (typeof INERT_ACTIONS)[number];
+
+export function isInertAction(name: string): name is InertAction {
+  return INERT_ACTIONS.some((one) => one === name);
+}
 
 /** What ends the agent's work, as its own word does. */
 export const ENDING_ACTIONS = ['finish', 'reject'] as const;
+export type EndingAction = (typeof ENDING_ACTIONS)[number];
 
 /** Characters of the arguments of another action, as JSON: what stands in the largest file that is edited, and what is to. */
 const ARGS = 4 * 1024 * 1024;

@@ -1,15 +1,25 @@
 import type { Principal } from '../auth/principal.ts';
-import type { ClientAction } from '../contract/events.ts';
+import { type ClientAction, type EndingAction, isInertAction } from '../contract/events.ts';
 import { inertAction, userCommand } from '../events/build.ts';
 import type { ConversationService } from './service.ts';
 
+/** What a client's actions ask of the service. */
+export type ActedUpon = Pick<
+  ConversationService,
+  'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'
+>;
+
+/** The state in which V0 leaves the agent after it. */
+const ENDS = { finish: 'finished', reject: 'rejected' } as const satisfies Record<EndingAction, string>;
+
 /** Does what a client adds to the log, however it came. */
 export async function act(
-  service: Pick<ConversationService, 'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'>,
+  service: ActedUpon,
   principal: Principal,
   id: string,
   { action, args }: ClientAction,
 ): Promise<void> {
+  if (isInertAction(action)) return await service.keep(principal, id, inertAction(action, args));
   switch (action) {
     case 'run':
       return await service.run(
@@ -25,11 +35,6 @@ export async function act(
       });
     case 'change_agent_state':
       return await service.changeAgentState(principal, id, args.agent_state, args.thought ?? '');
-    case 'system':
-    case 'recall':
-    case 'condensation':
-    case 'null':
-      return await service.keep(principal, id, inertAction(action, args));
     case 'finish':
     case 'reject':
       return await service.end(principal, id, ENDS[action], inertAction(action, args));
@@ -37,6 +42,3 @@ export async function act(
       return await service.runTool(principal, id, action, args);
   }
 }
-
-/** The state in which V0 leaves the agent after it. */
-const ENDS = { finish: 'finished', reject: 'rejected' } as const;

@@ -14,7 +14,7 @@ import {
   trajectory,
 } from '../contract/events.ts';
 import { problems } from '../contract/problem.ts';
-import { act } from '../conversations/act.ts';
+import { act, type ActedUpon } from '../conversations/act.ts';
 import type { ConversationService } from '../conversations/service.ts';
 import { ServiceError } from '../errors.ts';
 import { isHidden } from '../events/hidden.ts';
@@ -40,10 +40,7 @@ const STREAM = {
   content: { 'text/event-stream': { schema: z.string() } },
 };
 
-type Conversations = Pick<
-  ConversationService,
-  'keyOf' | 'get' | 'events' | 'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'
->;
+type Conversations = ActedUpon & Pick<ConversationService, 'keyOf' | 'get' | 'events'>;
 
 export interface EventRoutesOptions {
   service: Conversations;

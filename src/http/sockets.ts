@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { clientAction } from '../contract/events.ts';
-import { act } from '../conversations/act.ts';
+import { act, type ActedUpon } from '../conversations/act.ts';
 import type { ConversationService } from '../conversations/service.ts';
 import { ServiceError } from '../errors.ts';
 import { type LogEnd, endOfLog } from '../live/socket-feed.ts';
@@ -21,10 +21,7 @@ const PATHS = ['/socket.io', '/socket.io/'];
 /** What one read of the log brings, when its end is looked for. */
 const END_BYTES = 1024 * 1024;
 
-type Conversations = Pick<
-  ConversationService,
-  'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'
->;
+type Conversations = ActedUpon & Pick<ConversationService, 'keyOf' | 'get' | 'events' | 'start'>;
 
 export interface SocketRoutesOptions {
   auth: Authenticator;
