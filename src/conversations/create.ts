@@ -7,7 +7,7 @@ import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { ownServers } from './own-servers.ts';
-import { canonicalRequest, requestBinding, requestOf, storedRequest, workplace } from './request.ts';
+import { canonicalRequest, requestBinding, requestOf, selectionOf, storedRequest } from './request.ts';
 import type { Conversation } from './store.ts';
 import { admitToLine, say, type Touched, wake, type Words, wordsOf } from './waking.ts';
 
@@ -112,17 +112,13 @@ async function create(
 ): Promise<Touched> {
   await admitToLine(conversations, { userId, wanted: false, driver: null });
   const { title, message } = opening(id, body);
-  const { repository, provider, branch, trigger } = workplace(body);
   // The message follows once the agent is there and has introduced itself: it stands in the request until then.
   const key = await conversations.insert(
     {
       id,
       userId,
       title: redact(title),
-      trigger,
-      selectedRepository: repository,
-      selectedBranch: branch,
-      gitProvider: provider,
+      ...selectionOf(body),
       createdAt: now.toISOString(),
       unfinished: message !== null || Boolean(body.replay_json),
       request: vault.seal(request, requestBinding(userId, id)),

@@ -1,9 +1,8 @@
 import { type ConversationBody, conversationBody } from '../contract/conversations.ts';
-import type { ProviderName } from '../contract/providers.ts';
 import { ConversationGone } from '../events/log.ts';
 import { Secret } from '../secrets/secret.ts';
 import type { ConversationPorts } from './ports.ts';
-import type { Conversation } from './store.ts';
+import type { Conversation, NewConversation } from './store.ts';
 
 /** A creation request with what is not given left out, so that two spellings of the same request are equal. */
 export type ConversationRequest = Omit<ConversationBody, 'conversation_id'>;
@@ -38,18 +37,15 @@ function canonical(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-/** Where the conversation works: the repository that was asked for, else that of its task. */
-export function workplace(request: ConversationRequest): {
-  repository: string | null;
-  provider: ProviderName | null;
-  branch: string | null;
-  trigger: 'gui' | 'suggested_task' | 'microagent_management';
-} {
+/** What a conversation works on, as its row has it: the repository that was asked for, else that of its task. */
+export function selectionOf(
+  request: ConversationRequest,
+): Pick<NewConversation, 'selectedRepository' | 'selectedBranch' | 'gitProvider' | 'trigger'> {
   const { suggested_task: task, create_microagent: microagent } = request;
   return {
-    repository: request.repository || (task?.repo ?? microagent?.repo ?? null),
-    provider: request.git_provider || (task?.git_provider ?? (microagent?.git_provider || null)),
-    branch: request.selected_branch || null,
+    selectedRepository: request.repository || (task?.repo ?? microagent?.repo ?? null),
+    gitProvider: request.git_provider || (task?.git_provider ?? (microagent?.git_provider || null)),
+    selectedBranch: request.selected_branch || null,
     trigger: task ? 'suggested_task' : microagent ? 'microagent_management' : 'gui',
   };
 }

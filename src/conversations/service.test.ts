@@ -4,7 +4,7 @@ import { startConversations, type TestConversations } from '../../test/support/c
 import { ServiceError } from '../errors.ts';
 import { WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
 import { Secret } from '../secrets/secret.ts';
-import { canonicalRequest, storedRequest, workplace } from './request.ts';
+import { canonicalRequest, storedRequest, selectionOf } from './request.ts';
 
 const messages = async (c: TestConversations, id: string): Promise<string[]> =>
   (await c.events(id)).flatMap((event) =>
@@ -149,14 +149,14 @@ describe('a creation request', () => {
       issue_number: 1,
       title: 't',
     } as const;
-    assert.deepEqual(workplace({ suggested_task: task }), {
-      repository: 'g/p',
-      provider: 'gitlab',
-      branch: null,
+    assert.deepEqual(selectionOf({ suggested_task: task }), {
+      selectedRepository: 'g/p',
+      gitProvider: 'gitlab',
+      selectedBranch: null,
       trigger: 'suggested_task',
     });
-    assert.equal(workplace({ suggested_task: task, repository: 'a/b' }).repository, 'a/b');
-    assert.equal(workplace({ create_microagent: { repo: 'm/a' } }).trigger, 'microagent_management');
+    assert.equal(selectionOf({ suggested_task: task, repository: 'a/b' }).selectedRepository, 'a/b');
+    assert.equal(selectionOf({ create_microagent: { repo: 'm/a' } }).trigger, 'microagent_management');
   });
 });
 

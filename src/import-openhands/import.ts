@@ -1,10 +1,9 @@
 import type { Principal } from '../auth/principal.ts';
-import { canonicalRequest, requestBinding, workplace } from '../conversations/request.ts';
+import { canonicalRequest, requestBinding, selectionOf } from '../conversations/request.ts';
 import type { ConversationStore } from '../conversations/store.ts';
 import { ServiceError } from '../errors.ts';
 import type { EventLog } from '../events/log.ts';
 import { redactEvent } from '../events/redact.ts';
-import { Redactor } from '../secrets/redactor.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { SettingsService } from '../settings/service.ts';
 import type { Transact } from '../transact.ts';
@@ -48,11 +47,7 @@ const AT_ONCE = 200;
 export async function importOpenHands(options: ImportOptions): Promise<ImportReport> {
   const report: ImportReport = { settings: [], conversations: 0, events: 0, known: 0, leftOut: [] };
   await importSettings(options, report);
-  const { liveSecrets, tokens } = await options.settings.snapshot(options.user.userId);
-  const redactor = new Redactor(
-    liveSecrets,
-    tokens.map(({ token }) => token),
-  );
+  const { redact } = await options.settings.redactor(options.user.userId);
   for (const id of await oldestFirst(options.home)) {
     if (await options.read.conversations.find(options.user.userId, id)) {
       report.known += 1;
@@ -61,7 +56,7 @@ export async function importOpenHands(options: ImportOptions): Promise<ImportRep
     const { conversation, problems } = pastConversation(await options.home.session(id));
     for (const { name, why } of problems) report.leftOut.push(`${name} ${why}`);
     if (conversation === null) continue;
-    const stored = await store(options, conversation, (text) => redactor.redact(text));
+    const stored = await store(options, conversation, redact);
     if (!stored) continue;
     report.conversations += 1;
     report.events += conversation.events.length;
@@ -113,17 +108,14 @@ async function store(
 ): Promise<boolean> {
   const sealed = vault.seal(canonicalRequest(request), requestBinding(userId, id));
   const clean = events.map((event) => redactEvent(event, redact));
-  const { repository, branch, provider } = workplace(request);
   return await transact(async (stores) => {
     if (await stores.conversations.find(userId, id)) return false;
     const key = await stores.conversations.insert({
       id,
       userId,
       title: redact(title),
+      ...selectionOf(request),
       trigger,
-      selectedRepository: repository,
-      selectedBranch: branch,
-      gitProvider: provider,
       createdAt,
       unfinished: false,
       request: sealed,
