@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import { ServiceError } from '../errors.ts';
+import { inertAction } from '../events/build.ts';
 import { WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
 import { Secret } from '../secrets/secret.ts';
-import { canonicalRequest, storedRequest, selectionOf } from './request.ts';
+import { canonicalRequest, selectionOf, storedRequest } from './request.ts';
 
 const messages = async (c: TestConversations, id: string): Promise<string[]> =>
   (await c.events(id)).flatMap((event) =>
@@ -196,6 +197,11 @@ describe('a disk that is almost full', () => {
     said.resolve();
     assert.deepEqual(await messages(c, 'runs'), ['one', 'two']);
     await c.settled('runs');
+  });
+
+  it("lets its user end the agent's work", async () => {
+    await c.service.end(c.principal, 'runs', 'finished', inertAction('finish', {}));
+    assert.equal((await c.service.get(c.principal, 'runs')).agent_state, 'finished');
   });
 });
 

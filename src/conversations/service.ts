@@ -180,7 +180,10 @@ export class ConversationService {
     await keepForUser(this.#ports, conversation.key, event);
   }
 
-  /** Ends the agent's work as its own word would; what it had to do is left. @throws ServiceError as {@link run} */
+  /**
+   * Ends the agent's work as its own word would; what it had to do is left. As a stop, also on a disk that is almost full.
+   * @throws ServiceError conflict while the conversation is not started
+   */
   async end(
     principal: Principal,
     id: string,
@@ -189,7 +192,6 @@ export class ConversationService {
   ): Promise<void> {
     const conversation = await this.#find(principal, id);
     mustBeStarted(conversation);
-    await this.#ports.admitWork();
     const event = await redactInTurns(action, await this.#redactor(conversation));
     await halt(this.#ports, conversation.key, state, event);
   }
