@@ -1,11 +1,6 @@
 import type { Event, NewEvent } from '../events/event.ts';
+import type { OpenAction } from '../events/open-action.ts';
 import type { ProviderWrite } from './tools/provider/hosted.ts';
-
-export interface OpenJournalAction {
-  eventId: number;
-  /** recorded: not begun. asked: the user's own, not begun. awaiting: for its user. started: may have had its effect before a crash. */
-  state: 'recorded' | 'asked' | 'awaiting' | 'started';
-}
 
 /** What came of the action at the index `to` of a step. */
 export interface Answered {
@@ -47,7 +42,7 @@ export interface Journal {
    * meanwhile is noted with them.
    */
   answer(observations: readonly NewEvent[], writes?: readonly ProviderWrite[]): Promise<Event[]>;
-  openActions(): Promise<OpenJournalAction[]>;
+  openActions(): Promise<OpenAction[]>;
   /** Events from `from` on, oldest first, at most `limit`. */
   read(from: number, limit: number): Promise<Event[]>;
   /** The id of the newest message of the user, -1 before the first. Cheap: asked at every step. */

@@ -2,11 +2,11 @@ import { ServiceError } from '../errors.ts';
 import { errorObservation, observation, stateChanged } from '../events/build.ts';
 import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
 import { notDone, STOPPED, unknownOutcome } from '../events/not-done.ts';
+import type { OpenAction } from '../events/open-action.ts';
 import { beginStep } from './begin-step.ts';
 import type { AgentContext, AgentOutcome } from './context.ts';
 import { type Failure, sandboxFailed } from './failure.ts';
 import { Guard } from './guard.ts';
-import type { OpenJournalAction } from './journal.ts';
 import type { Mind } from './mind.ts';
 import type { Recorded } from './record.ts';
 import { RunLog } from './run-log.ts';
@@ -97,7 +97,7 @@ export class Run {
   }
 
   /** What a former run had begun is never repeated. */
-  async #tellBegun(open: readonly OpenJournalAction[]): Promise<void> {
+  async #tellBegun(open: readonly OpenAction[]): Promise<void> {
     const begun = open.filter(({ state }) => state === 'started');
     if (begun.length === 0) return;
     const unknown = begun.map(({ eventId }) => unknownOutcome(eventId));
@@ -194,7 +194,7 @@ export class Run {
   }
 
   /** What was begun at the provider when a former run broke off: it may have been done. */
-  async #writesOf(open: readonly OpenJournalAction[]): Promise<ProviderWrite[]> {
+  async #writesOf(open: readonly OpenAction[]): Promise<ProviderWrite[]> {
     const begun = open.filter(({ state }) => state === 'started');
     const pages = await Promise.all(begun.map(({ eventId }) => this.#context.journal.read(eventId, 1)));
     const repository = this.#context.repository?.name ?? '';

@@ -2,8 +2,9 @@ import type { ConversationStatus } from '../contract/conversations.ts';
 import { stateChanged } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
 import { notDone, STOPPED } from '../events/not-done.ts';
+import type { OpenAction } from '../events/open-action.ts';
 import type { ConversationPorts, ConversationStores } from './ports.ts';
-import type { OpenAction, OpenActionStore } from './open-actions.ts';
+import type { OpenActionStore } from './open-actions.ts';
 
 /** Ends all that runs for a conversation, its sandbox included; log and workspace stay. Gives the status it had. */
 export async function stop(ports: ConversationPorts, key: number): Promise<ConversationStatus> {

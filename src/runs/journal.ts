@@ -1,10 +1,11 @@
 import type { Journal, StepRecord } from '../agent/journal.ts';
 import type { ProviderWrite } from '../agent/tools/provider/hosted.ts';
 import type { AuditFact, AuditStore } from '../audit/audit.ts';
-import type { OpenActionState, OpenActionStore } from '../conversations/open-actions.ts';
+import type { OpenActionStore } from '../conversations/open-actions.ts';
 import type { Conversation, ConversationStore } from '../conversations/store.ts';
 import { type Event, type NewEvent, isAction } from '../events/event.ts';
 import { type EventLog, Fenced } from '../events/log.ts';
+import type { OpenActionState } from '../events/open-action.ts';
 import { redactInTurns } from '../events/redact.ts';
 import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Transact } from '../transact.ts';

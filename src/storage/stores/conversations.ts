@@ -1,5 +1,4 @@
 import { type Kysely, sql, type Updateable } from 'kysely';
-import type { OpenActionState } from '../../conversations/open-actions.ts';
 import type {
   Conversation,
   ConversationChange,
@@ -9,6 +8,7 @@ import type {
 } from '../../conversations/store.ts';
 import type { NewEvent } from '../../events/event.ts';
 import { ConversationGone, Fenced } from '../../events/log.ts';
+import type { OpenActionState } from '../../events/open-action.ts';
 import { EMPTY_PROJECTION } from '../../events/projection.ts';
 import type { Sealed } from '../../secrets/vault.ts';
 import { prepared, type Value } from '../prepared.ts';

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { OpenAction, OpenActionState, OpenActionStore } from '../../conversations/open-actions.ts';
+import type { OpenActionStore } from '../../conversations/open-actions.ts';
+import type { OpenAction, OpenActionState } from '../../events/open-action.ts';
 import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 

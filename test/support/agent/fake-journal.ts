@@ -1,6 +1,7 @@
 import { type Event, isAction, type NewEvent } from '../../../src/events/event.ts';
 import { Fenced } from '../../../src/events/log.ts';
-import type { Journal, OpenJournalAction, StepRecord } from '../../../src/agent/journal.ts';
+import type { OpenAction, OpenActionState } from '../../../src/events/open-action.ts';
+import type { Journal, StepRecord } from '../../../src/agent/journal.ts';
 
 /** The process died. */
 export class Crash extends Error {
@@ -10,7 +11,7 @@ export class Crash extends Error {
 /** A log in memory. It outlives the runs that write it, as one on disk does: what crosses is copied. */
 export class FakeLog {
   readonly events: Event[] = [];
-  readonly open = new Map<number, OpenJournalAction['state']>();
+  readonly open = new Map<number, OpenActionState>();
   iterations = 0;
   /** What is set aside for calls of the model. */
   readonly reserved = new Map<number, number>();
@@ -108,7 +109,7 @@ export class FakeJournal implements Journal {
     });
   }
 
-  async openActions(): Promise<OpenJournalAction[]> {
+  async openActions(): Promise<OpenAction[]> {
     return [...this.#log.open].map(([eventId, state]) => ({ eventId, state }));
   }
 
