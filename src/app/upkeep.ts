@@ -60,7 +60,7 @@ export class Upkeep {
     const { log, onlyUser, conversations, sweep } = this.#parts;
     const failed = (error: unknown): void => log.error({ err: error }, 'a periodic task failed');
     const periodic = { signal: this.#stop.signal, failed };
-    // Before anybody can have asked for anything. Not awaited: on a full disk it waits.
+    // Not awaited: on a full disk it waits.
     void sweep.recover(this.#stop.signal).catch((error: unknown) => {
       if (!this.#stop.signal.aborted) failed(error);
     });

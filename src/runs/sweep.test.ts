@@ -42,3 +42,21 @@ test('a conversation whose turn comes on a full disk is driven when there is roo
   await all.settled('one');
   await all.close();
 });
+
+test('what is asked for before orphans are looked for is none of them', async () => {
+  const here = await startConversations();
+  const begun = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  here.agent = async () => {
+    begun.resolve();
+    await end.promise;
+    return { kind: 'waiting' };
+  };
+  await here.service.create(here.principal, { conversation_id: 'one', initial_user_msg: 'work' });
+  await begun.promise;
+  await here.sweep.recover(new AbortController().signal);
+  assert.equal((await here.service.get(here.principal, 'one')).queued, false);
+  end.resolve();
+  await here.settled('one');
+  await here.close();
+});

@@ -25,14 +25,14 @@ export class Sweep {
   }
 
   /**
-   * At the start of the only process: whatever is driven when this is called is an orphan. Waits while nothing can be
-   * stored, as after a crash on a full disk. @throws the signal's reason
+   * At the start of the only process: whatever is driven by the row and by nobody here is an orphan. Waits while nothing
+   * can be stored, as after a crash on a full disk. @throws the signal's reason
    */
   async recover(signal: AbortSignal): Promise<void> {
-    const { read, transact } = this.#options;
+    const { read, transact, drives } = this.#options;
     const patiently = patient(transact, signal);
     for (const { key, generation } of await read.conversations.driven()) {
-      await patiently(({ conversations }) => conversations.requeue(key, generation));
+      if (!drives(key)) await patiently(({ conversations }) => conversations.requeue(key, generation));
     }
     await this.#offerWaiting();
   }
