@@ -23,7 +23,12 @@ export type AgentState = (typeof AGENT_STATES)[number];
 
 /** -1 unknown, 0 low, 1 medium, 2 high. */
 export type SecurityRisk = -1 | 0 | 1 | 2;
-export type ConfirmationState = 'confirmed' | 'rejected' | 'awaiting_confirmation';
+export const CONFIRMATION_STATES = ['confirmed', 'rejected', 'awaiting_confirmation'] as const;
+export type ConfirmationState = (typeof CONFIRMATION_STATES)[number];
+
+/** What a `recall` is of: where the agent stands, or what words of the user's brought up. */
+export const RECALL_TYPES = ['workspace_context', 'knowledge'] as const;
+type RecallType = (typeof RECALL_TYPES)[number];
 
 export interface TaskItem {
   id: string;
@@ -51,7 +56,7 @@ export interface ActionArgs {
     solvability?: Solvability;
   };
   change_agent_state: { agent_state: AgentState; thought: string };
-  recall: { recall_type: 'workspace_context' | 'knowledge'; query: string; thought: string };
+  recall: { recall_type: RecallType; query: string; thought: string };
   run: {
     command: string;
     is_input: boolean;
@@ -156,7 +161,7 @@ export interface ObservationExtras {
   error: { error_id: string };
   user_rejected: Record<string, never>;
   recall: {
-    recall_type: 'workspace_context' | 'knowledge';
+    recall_type: RecallType;
     repo_name: string;
     repo_directory: string;
     repo_branch: string;

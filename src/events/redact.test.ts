@@ -33,6 +33,8 @@ test('what a client says under a name of ours is text, unless it is a word of ou
   for (const event of [inertAction('recall', args), givenAction('browse', args)]) {
     assert.doesNotMatch(JSON.stringify(redactEvent(event, hide(secret))), /top-secret/);
   }
+  const others = givenAction('browse', { agent_state: 'confirmed', recall_type: 'confirmed' });
+  assert.doesNotMatch(JSON.stringify(redactEvent(others, hide('confirmed'))), /confirmed/);
 });
 
 test('of any JSON every text is cleaned', () => {

@@ -1,26 +1,20 @@
 import type { TextRedactor } from '../secrets/redactor.ts';
-import { AGENT_STATES, type NewEvent } from './event.ts';
+import { AGENT_STATES, CONFIRMATION_STATES, type NewEvent, RECALL_TYPES } from './event.ts';
 
+/** Members of an event that are names of ours, not text: a secret that equals one must not break the log. */
+const NAMES: ReadonlySet<string> = new Set(['action', 'observation', 'source', 'timestamp']);
 /**
- * Members of an event that are names of ours, not text: a secret that equals one must not break the log. By how deep
- * they stand: what a model or a tool calls alike, further down, is text.
+ * Those of its `args` and `extras`, with all that they say: of a client they may say anything else, which is text; and so
+ * is what a model or a tool calls alike, further down.
  */
-const KEPT: readonly ReadonlySet<string>[] = [
-  new Set(['action', 'observation', 'source', 'timestamp']),
-  new Set(['agent_state', 'confirmation_state', 'impl_source', 'recall_type']),
-];
-/** What the members of the second row say. Of a client they may say anything else, which is text. */
-const WORDS: ReadonlySet<unknown> = new Set([
-  ...AGENT_STATES,
-  'confirmed',
-  'rejected',
-  'awaiting_confirmation',
-  'oh_aci',
-  'workspace_context',
-  'knowledge',
+const WORDS: ReadonlyMap<string, ReadonlySet<unknown>> = new Map<string, ReadonlySet<unknown>>([
+  ['agent_state', new Set(AGENT_STATES)],
+  ['confirmation_state', new Set(CONFIRMATION_STATES)],
+  ['impl_source', new Set(['oh_aci'])],
+  ['recall_type', new Set(RECALL_TYPES)],
 ]);
-/** Below all that. */
-const INSIDE = KEPT.length;
+/** So deep and deeper there is text alone. */
+const INSIDE = 2;
 
 /** The event with every text in it cleaned, names of members that came from a model or a tool included. */
 export function redactEvent<E extends NewEvent>(event: E, redact: (text: string) => string): E {
@@ -45,7 +39,8 @@ export function redactJson<T>(value: T, redact: (text: string) => string): T {
 }
 
 function isOurs(name: string, member: unknown, depth: number): boolean {
-  return KEPT[depth]?.has(name) === true && (depth === 0 || WORDS.has(member));
+  if (depth === 0) return NAMES.has(name);
+  return depth === 1 && WORDS.get(name)?.has(member) === true;
 }
 
 function clean(value: unknown, redact: (text: string) => string, depth: number): unknown {

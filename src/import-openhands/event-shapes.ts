@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ActionName, AGENT_STATES, type ObservationName } from '../events/event.ts';
+import { type ActionName, AGENT_STATES, type ObservationName, RECALL_TYPES } from '../events/event.ts';
 
 /** V0 leaves members out, or null, that our agent and clients count on: they get what V0 takes them for. */
 function or<T extends z.ZodType>(schema: T, fallback: z.output<T>) {
@@ -14,7 +14,7 @@ const record = or(z.record(z.string(), z.unknown()), {});
 const risk = or(z.union([z.literal(-1), z.literal(0), z.literal(1), z.literal(2)]), -1);
 const count = or(z.number(), 0);
 const agentState = z.enum(AGENT_STATES);
-const recallType = z.enum(['workspace_context', 'knowledge']);
+const recallType = z.enum(RECALL_TYPES);
 
 const task = z.object({
   id: z.string(),
