@@ -10,6 +10,7 @@ import type { ModelCall, ModelOutcome, ModelUsage } from './answer.ts';
 
 /** Characters of one answer, its thoughts and arguments with it: ten times what models write at most. */
 const MOST_CHARACTERS = 8_000_000;
+const TOO_LONG = `The answer has more than ${MOST_CHARACTERS.toLocaleString('en')} characters.`;
 const NOTHING: ModelUsage = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /** Puts the parts of an answer together, and says whether it is one. */
@@ -126,7 +127,7 @@ export class StepReader {
   #took(piece: string): void {
     this.begun = true;
     this.#characters += piece.length;
-    if (this.#characters > MOST_CHARACTERS) throw new Error('The answer has more than 8,000,000 characters.');
+    if (this.#characters > MOST_CHARACTERS) throw new Error(TOO_LONG);
     this.#onPiece?.(piece);
   }
 }
