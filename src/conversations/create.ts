@@ -7,7 +7,7 @@ import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
 import type { IdempotencyStore } from './idempotency.ts';
 import { ownServers } from './own-servers.ts';
-import { canonicalRequest, requestBinding, requestOf, selectionOf, storedRequest } from './request.ts';
+import { canonicalRequest, requestBinding, requestIfThere, selectionOf, storedRequest } from './request.ts';
 import type { Conversation } from './store.ts';
 import { admitToLine, say, type Touched, wake, type Words, wordsOf } from './waking.ts';
 
@@ -94,7 +94,7 @@ async function wordsToJoin(
   // A recording is replayed by a conversation of its own, or not at all.
   const message = body.replay_json ? null : ports.opening(row.id, body).message;
   if (!message) return null;
-  const made = await requestOf(ports, row);
+  const made = await requestIfThere(ports, row);
   if (made === null || made.unwrap() === request.unwrap()) return null;
   const theirs = secretsOf(ownServers(storedRequest(made)));
   return await wordsOf(ports, row, message, await ports.redactor(row.userId, [...own, ...theirs]));

@@ -2,7 +2,7 @@ import { secretsOf } from '../mcp/server.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { ownServers } from './own-servers.ts';
 import type { ConversationPorts } from './ports.ts';
-import { requestOf, storedRequest } from './request.ts';
+import { requestIfThere, storedRequest } from './request.ts';
 import type { Conversation } from './store.ts';
 
 /** Of so many conversations what was read is remembered: it never changes. */
@@ -20,7 +20,7 @@ export class OwnSecrets {
   async of(row: Conversation): Promise<readonly Secret[]> {
     const known = this.#known.get(row.key);
     if (known) return known;
-    const request = await requestOf(this.#ports, row);
+    const request = await requestIfThere(this.#ports, row);
     // Gone: whoever asks is about to find that out.
     if (request === null) return [];
     // Most have none, and a request may be megabytes.

@@ -1,8 +1,14 @@
 import { type ConversationBody, conversationBody } from '../contract/conversations.ts';
 import { ConversationGone } from '../events/log.ts';
 import { Secret } from '../secrets/secret.ts';
-import type { ConversationPorts } from './ports.ts';
-import type { Conversation, NewConversation } from './store.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { Conversation, ConversationStore, NewConversation } from './store.ts';
+
+/** Where stored requests are, and what opens them. */
+interface RequestPorts {
+  read: { conversations: Pick<ConversationStore, 'request'> };
+  vault: Vault;
+}
 
 /** A creation request with what is not given left out, so that two spellings of the same request are equal. */
 export type ConversationRequest = Omit<ConversationBody, 'conversation_id'>;
@@ -55,13 +61,18 @@ export function requestBinding(userId: string, id: string): readonly [string, st
   return ['conversations', userId, 'request', id];
 }
 
-/** The request that a conversation was made by; null when it is gone, which whoever asks is about to find out. */
+/** The request that a conversation was made by. @throws ConversationGone */
 export async function requestOf(
-  { read, vault }: Pick<ConversationPorts, 'read' | 'vault'>,
-  { key, id, userId }: Conversation,
-): Promise<Secret | null> {
+  { read, vault }: RequestPorts,
+  { key, id, userId }: Pick<Conversation, 'key' | 'id' | 'userId'>,
+): Promise<Secret> {
+  return vault.open(await read.conversations.request(key), requestBinding(userId, id));
+}
+
+/** As {@link requestOf}; null when it is gone, which whoever asks is about to find out. */
+export async function requestIfThere(ports: RequestPorts, row: Conversation): Promise<Secret | null> {
   try {
-    return vault.open(await read.conversations.request(key), requestBinding(userId, id));
+    return await requestOf(ports, row);
   } catch (error) {
     if (error instanceof ConversationGone) return null;
     throw error;

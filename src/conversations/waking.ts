@@ -5,7 +5,7 @@ import type { NewEvent } from '../events/event.ts';
 import { redactInTurns } from '../events/redact.ts';
 import type { TextRedactor } from '../secrets/redactor.ts';
 import type { ConversationPorts, ConversationStores } from './ports.ts';
-import { requestOf, storedRequest } from './request.ts';
+import { requestIfThere, storedRequest } from './request.ts';
 import type { Conversation, ConversationChange, ConversationStore } from './store.ts';
 
 /** How many conversations of one user may wait for their turn. */
@@ -36,7 +36,7 @@ export async function wordsOf(
   redactor: TextRedactor,
 ): Promise<Words> {
   const said = await redactInTurns(event, redactor);
-  const made = row.lastUserMessage < 0 ? await requestOf(ports, row) : null;
+  const made = row.lastUserMessage < 0 ? await requestIfThere(ports, row) : null;
   const { message } = made ? ports.opening(row.id, storedRequest(made)) : { message: null };
   return { first: message && (await redactInTurns(message, redactor)), said };
 }

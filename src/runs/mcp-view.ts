@@ -1,7 +1,7 @@
 import type { McpStatusView } from '../contract/mcp.ts';
 import { ownServers } from '../conversations/own-servers.ts';
 import type { ConversationStores } from '../conversations/ports.ts';
-import { requestBinding, storedRequest } from '../conversations/request.ts';
+import { requestOf, storedRequest } from '../conversations/request.ts';
 import { namedServers, secretsOf } from '../mcp/server.ts';
 import type { TextRedactor } from '../secrets/redactor.ts';
 import type { Secret } from '../secrets/secret.ts';
@@ -19,17 +19,13 @@ export interface McpViewOptions {
 
 /** The servers of a conversation, those of its user among them, and how it stands with each now. */
 export async function mcpStatus(
-  { read, vault, snapshot, redactor, servers }: McpViewOptions,
+  { snapshot, redactor, servers, ...stored }: McpViewOptions,
   conversation: { key: number; id: string; userId: string },
 ): Promise<McpStatusView> {
-  const { key, id, userId } = conversation;
-  const settings = await snapshot(userId);
-  const request = storedRequest(
-    vault.open(await read.conversations.request(key), requestBinding(userId, id)),
-  );
-  const own = ownServers(request);
+  const settings = await snapshot(conversation.userId);
+  const own = ownServers(storedRequest(await requestOf(stored, conversation)));
   const { redact } = redactor(settings, secretsOf(own));
-  const held = servers.of(key);
+  const held = servers.of(conversation.key);
   return {
     servers: namedServers(settings.mcpServers, own).map((named) => {
       const { name, scope, server } = named;

@@ -4,7 +4,7 @@ import { openingOf } from '../agent/opening.ts';
 import { readRecording } from '../agent/replay/recording.ts';
 import { agentIsDue, type Conversation } from '../conversations/store.ts';
 import { ownServers } from '../conversations/own-servers.ts';
-import { requestBinding, storedRequest } from '../conversations/request.ts';
+import { requestOf, storedRequest } from '../conversations/request.ts';
 import { errorObservation, stateAsked, stateChanged } from '../events/build.ts';
 import { isObservation, type NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
@@ -26,8 +26,7 @@ export function stretchWith(given: StretchOptions): Stretch {
   return async (row, signal) => {
     const options = { ...given, transact: patient(given.transact, signal) };
     const settings = await options.snapshot(row.userId);
-    const sealed = await options.read.conversations.request(row.key);
-    const request = storedRequest(options.vault.open(sealed, requestBinding(row.userId, row.id)));
+    const request = storedRequest(await requestOf(options, row));
     const stand: Stand = {
       row,
       settings,
