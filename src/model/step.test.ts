@@ -4,58 +4,25 @@ import { test } from 'node:test';
 import {
   call,
   calls,
-  cut,
-  raw,
   say,
   shaped,
   silence,
   stall,
-  status,
   torn,
   type Answer,
   type ShapeName,
 } from '../../test/support/model-answers.ts';
-import { startModelServer, type ModelServer } from '../../test/support/model-server.ts';
-import { EgressRefused } from '../egress/policy.ts';
-import { Secret } from '../secrets/secret.ts';
-import { type ModelTool, userText } from './message.ts';
+import { ask, MODEL_KEY, requestTo } from '../../test/support/model-request.ts';
+import { startModelServer } from '../../test/support/model-server.ts';
+import { userText } from './message.ts';
 import { resolveModel } from './resolve.ts';
 import type { ModelOutcome } from './answer.ts';
 import { modelStep, type ModelRequest } from './step.ts';
-
-const KEY = 'sk-test-0123456789abcdef';
-const tools = ['execute_bash', 'think'].map((name): ModelTool => ({
-  type: 'function',
-  name,
-  inputSchema: { type: 'object' },
-}));
-
-function requestTo(server: ModelServer, more: Partial<ModelRequest> = {}, name = 'scripted'): ModelRequest {
-  return {
-    model: resolveModel({ name, baseUrl: server.baseUrl, apiKey: new Secret(KEY) }, fetch),
-    system: 'You help.',
-    messages: [userText('Hi')],
-    tools,
-    signal: new AbortController().signal,
-    ...more,
-  };
-}
-
-async function ask(answer: Answer, more: Partial<ModelRequest> = {}, name?: string): Promise<ModelOutcome> {
-  await using server = await startModelServer([answer]);
-  return await modelStep(requestTo(server, more, name));
-}
 
 async function stepOf(answer: Answer, more: Partial<ModelRequest> = {}, name?: string) {
   const outcome = await ask(answer, more, name);
   assert.ok(outcome.ok, JSON.stringify(outcome));
   return outcome.step;
-}
-
-async function failureOf(answer: Answer, more: Partial<ModelRequest> = {}) {
-  const outcome = await ask(answer, more);
-  assert.ok(!outcome.ok, JSON.stringify(outcome));
-  return outcome.failure;
 }
 
 function kindOf(outcome: ModelOutcome) {
@@ -80,7 +47,7 @@ test('sends the system prompt, the messages, the tools and the key', async () =>
   await modelStep(requestTo(server));
   const [request] = server.requests;
   assert.equal(request?.path, '/v1/chat/completions');
-  assert.equal(request.headers.authorization, `Bearer ${KEY}`);
+  assert.equal(request.headers.authorization, `Bearer ${MODEL_KEY}`);
   assert.equal(request.body.model, 'scripted');
   assert.deepEqual(request.body.messages, [
     { role: 'system', content: 'You help.' },
@@ -185,201 +152,9 @@ test('speaks the Messages API with Anthropic, and marks what to cache', async ()
   assert.deepEqual({ promptTokens, cacheReadTokens }, { promptTokens: 90, cacheReadTokens: 60 });
   const [request] = server.requests;
   assert.equal(request?.path, '/v1/messages');
-  assert.equal(request.headers['x-api-key'], KEY);
+  assert.equal(request.headers['x-api-key'], MODEL_KEY);
   assert.equal(request.body.model, 'claude-sonnet-4');
   assert.equal(JSON.stringify(request.body).match(/"cache_control":\{"type":"ephemeral"\}/g)?.length, 2);
-});
-
-const REFUSALS: [string, Answer, string, string][] = [
-  ['401', status(401), 'authentication', 'STATUS$ERROR_LLM_AUTHENTICATION'],
-  ['402', status(402), 'out_of_credits', 'STATUS$ERROR_LLM_OUT_OF_CREDITS'],
-  ['403', status(403), 'authentication', 'STATUS$ERROR_LLM_AUTHENTICATION'],
-  ['404', status(404), 'bad_request', 'STATUS$ERROR'],
-  ['429', status(429), 'rate_limited', 'CHAT_INTERFACE$AGENT_RATE_LIMITED_STOPPED_MESSAGE'],
-  ['500', status(500), 'server_error', 'STATUS$ERROR_LLM_INTERNAL_SERVER_ERROR'],
-  ['503', status(503), 'unavailable', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
-  ['529', status(529), 'unavailable', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
-  [
-    'a page instead of JSON',
-    status(502, {}, '<html>Bad gateway</html>'),
-    'unavailable',
-    'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
-  ],
-  [
-    'no quota left',
-    status(
-      429,
-      {},
-      {
-        error: {
-          message: 'You exceeded your current quota, please check your plan.',
-          code: 'insufficient_quota',
-        },
-      },
-    ),
-    'out_of_credits',
-    'STATUS$ERROR_LLM_OUT_OF_CREDITS',
-  ],
-  [
-    'too long, as OpenAI says',
-    status(
-      400,
-      {},
-      {
-        error: {
-          message: "This model's maximum context length is 8192 tokens.",
-          code: 'context_length_exceeded',
-        },
-      },
-    ),
-    'context_length',
-    'STATUS$ERROR',
-  ],
-  [
-    'too long, as Anthropic says',
-    status(
-      400,
-      {},
-      {
-        error: {
-          message: 'prompt is too long: 212000 tokens > 200000 maximum',
-          type: 'invalid_request_error',
-        },
-      },
-    ),
-    'context_length',
-    'STATUS$ERROR',
-  ],
-  [
-    'too long with its answer, as Anthropic says',
-    status(
-      400,
-      {},
-      {
-        error: {
-          message:
-            'input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again',
-          type: 'invalid_request_error',
-        },
-      },
-    ),
-    'context_length',
-    'STATUS$ERROR',
-  ],
-  [
-    'too long, as xAI says',
-    status(
-      400,
-      {},
-      {
-        error: {
-          message: "This model's maximum prompt length is 131072 but the request contains 140011 tokens.",
-          type: 'invalid_request_error',
-        },
-      },
-    ),
-    'context_length',
-    'STATUS$ERROR',
-  ],
-  [
-    'too long, as Moonshot says',
-    status(
-      400,
-      {},
-      {
-        error: {
-          message: 'Invalid request: Your request exceeded model token limit: 131072',
-          type: 'invalid_request_error',
-        },
-      },
-    ),
-    'context_length',
-    'STATUS$ERROR',
-  ],
-  [
-    'a content filter',
-    status(400, {}, { error: { message: 'The response was filtered', code: 'content_filter' } }),
-    'content_policy',
-    'STATUS$ERROR_LLM_CONTENT_POLICY_VIOLATION',
-  ],
-  [
-    'an answer that is filtered',
-    say('I', { finishReason: 'content_filter' }),
-    'content_policy',
-    'STATUS$ERROR_LLM_CONTENT_POLICY_VIOLATION',
-  ],
-  [
-    'an error within the stream',
-    raw(['data: {"error":{"message":"Overloaded","type":"overloaded_error"}}\n\n']),
-    'unavailable',
-    'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
-  ],
-  [
-    'an error within the stream that has a status',
-    raw(['data: {"error":{"message":"Provider returned error","code":429}}\n\n']),
-    'rate_limited',
-    'CHAT_INTERFACE$AGENT_RATE_LIMITED_STOPPED_MESSAGE',
-  ],
-  ['a cut before the answer', cut(0), 'unavailable', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
-  ['a cut in the answer', cut(3), 'interrupted', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
-  [
-    'a cut in a call',
-    cut(4, call('think', { thought: 'x' })),
-    'interrupted',
-    'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
-  ],
-  [
-    'a stream without an end',
-    raw(['data: {"choices":[{"index":0,"delta":{"content":"I"}}]}\n\n']),
-    'interrupted',
-    'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE',
-  ],
-  ['an empty answer', say(''), 'unavailable', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
-  ['an empty stream', raw([]), 'unavailable', 'STATUS$ERROR_LLM_SERVICE_UNAVAILABLE'],
-];
-for (const [name, answer, kind, runtimeStatus] of REFUSALS) {
-  test(`${name} is ${kind}`, async () => {
-    const failure = await failureOf(answer);
-    assert.deepEqual([failure.kind, failure.runtimeStatus], [kind, runtimeStatus]);
-  });
-}
-
-test('an address that the rules forbid is said as the rules say it', async () => {
-  const forbidding: typeof fetch = () =>
-    Promise.reject(new EgressRefused('10.0.0.1', 80, '10.0.0.1 is private'));
-  const model = resolveModel({ name: 'm', baseUrl: 'http://10.0.0.1/v1', apiKey: null }, forbidding);
-  await using server = await startModelServer();
-  const outcome = await modelStep(requestTo(server, { model }));
-  assert.ok(!outcome.ok);
-  assert.deepEqual(
-    [outcome.failure.kind, outcome.failure.message],
-    ['host_not_allowed', 'The model was not called at llm_base_url: 10.0.0.1 is private.'],
-  );
-});
-
-test('a server that is not there is unavailable', async () => {
-  const server = await startModelServer();
-  await server.close();
-  const outcome = await modelStep(requestTo(server));
-  assert.equal(!outcome.ok && outcome.failure.kind, 'unavailable');
-});
-
-test('says how long the provider asks to wait', async () => {
-  assert.equal((await failureOf(status(429, { 'retry-after': '7' }))).retryAfterMs, 7_000);
-  assert.equal((await failureOf(status(503, { 'retry-after-ms': '250' }))).retryAfterMs, 250);
-  assert.equal(
-    (await failureOf(status(429, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }))).retryAfterMs,
-    0,
-  );
-  assert.equal((await failureOf(status(429, { 'retry-after': 'soon' }))).retryAfterMs, null);
-});
-
-test('never tells the key, and of what the provider says only the beginning', async () => {
-  const echo = `no model; key ${KEY}, or sk-te***cdef${' and so on'.repeat(100)}\nrequest: secret prompt`;
-  const failure = await failureOf(status(404, {}, { error: { message: echo } }));
-  assert.match(failure.message, /no model; key <secret_hidden>, or <secret_hidden> and so on/);
-  assert.doesNotMatch(failure.message, /sk-te|secret prompt/);
-  assert.ok(failure.message.length < 500);
 });
 
 test('a model that is silent, before or within its answer, is given up', async (t) => {

@@ -1,4 +1,5 @@
 import type { ConversationView } from '../../src/contract/conversations.ts';
+import type { ActedUpon } from '../../src/conversations/act.ts';
 import { conversationNotFound, type ConversationService } from '../../src/conversations/service.ts';
 import type { NewEvent } from '../../src/events/event.ts';
 import type { StoredEvent } from '../../src/events/log.ts';
@@ -33,10 +34,7 @@ export class MemoryConversation {
     this.subscriptions.publish(1, added);
   }
 
-  readonly service: Pick<
-    ConversationService,
-    'keyOf' | 'get' | 'events' | 'start' | 'message' | 'changeAgentState' | 'run' | 'runTool' | 'keep' | 'end'
-  > = {
+  readonly service: ActedUpon & Pick<ConversationService, 'keyOf' | 'get' | 'events' | 'start'> = {
     keyOf: (_, id) => (id === 'one' ? Promise.resolve(1) : Promise.reject(conversationNotFound(id))),
     get: () => Promise.resolve({ status: this.status, queued: this.queued } as ConversationView),
     events: (_, _id, { from, to = Number.POSITIVE_INFINITY, limit, reverse }) => {
