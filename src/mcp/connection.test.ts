@@ -343,6 +343,18 @@ test('a message without end breaks the connection', async (t) => {
   assert.equal(program.connection.failure?.reason, 'It sent a message of more than 4 MiB.');
 });
 
+test('a program that writes lines without end, which are no messages, breaks the connection', async (t) => {
+  const { connection, begin } = connectionTo(t, {
+    kind: 'stdio',
+    name: 'it',
+    command: 'yes',
+    args: ['{'],
+    env: {},
+  });
+  await begin();
+  assert.equal(connection.failure?.reason, 'It said more than 20,000 lines to one question.');
+});
+
 test('an abort ends connecting and calling at once', async (t) => {
   const server = await scripted(t, [plainTool('one')], ({ method }) =>
     method === 'tools/call' ? () => {} : null,

@@ -76,7 +76,7 @@ export class ProgramTransport implements Transport {
     try {
       let from = 0;
       for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-        this.#allowance.take(end - from, this.#bytes + end - from);
+        this.#allowance.take(end - from, this.#bytes + end - from, 1);
         this.#line(Buffer.concat([...this.#pieces, chunk.subarray(from, end)]).toString('utf8'));
         this.#pieces = [];
         this.#bytes = 0;
@@ -85,7 +85,7 @@ export class ProgramTransport implements Transport {
       if (from === chunk.length) return;
       this.#pieces.push(chunk.subarray(from));
       this.#bytes += chunk.length - from;
-      this.#allowance.take(chunk.length - from, this.#bytes);
+      this.#allowance.take(chunk.length - from, this.#bytes, 0);
     } catch (error) {
       this.#break(error instanceof Error ? error.message : String(error));
       void this.close();

@@ -75,3 +75,23 @@ test('an answer that is too large, or a flood of small ones, ends it', async () 
   await assert.rejects(flood.fetch(SERVER.url).then(drained), { name: 'SaidTooMuch' });
   assert.deepEqual(flood.broken, ['It said more than 256 MiB to one question.']);
 });
+
+test('a flood of short events ends it, however few bytes they have', async () => {
+  const events = Buffer.from('data: {}\n\n'.repeat(1_000));
+  const flood = answering(
+    Array.from({ length: 20 }, () => events),
+    'text/event-stream',
+  );
+  await assert.rejects(flood.fetch(SERVER.url).then(drained), { name: 'SaidTooMuch' });
+  assert.deepEqual(flood.broken, ['It said more than 20,000 lines to one question.']);
+  const pretty = answering([Buffer.alloc(MEGABYTE, '\n')], 'application/json');
+  assert.equal(await drained(await pretty.fetch(SERVER.url, { method: 'POST' })), MEGABYTE);
+});
+
+test('a server that asks and asks is not answered without end', async () => {
+  const { fetch, broken, authorizations } = answering([], 'application/json');
+  for (let n = 0; n < 500; n += 1) await fetch(SERVER.url, { method: 'POST' });
+  await assert.rejects(fetch(SERVER.url, { method: 'POST' }), { name: 'SaidTooMuch' });
+  assert.deepEqual(broken, ['It asked more than 500 questions of its own.']);
+  assert.equal(authorizations.length, 500);
+});

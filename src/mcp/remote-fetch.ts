@@ -17,6 +17,12 @@ export function remoteFetch(
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   const { origin } = new URL(url);
   return async (to, init = {}) => {
+    try {
+      if (init.method === 'POST') allowance.ask();
+    } catch (error) {
+      if (error instanceof SaidTooMuch) broken(error.message);
+      throw error;
+    }
     const headers = new Headers(init.headers);
     headers.delete('authorization');
     if (apiKey && new URL(to).origin === origin) headers.set('authorization', `Bearer ${apiKey.unwrap()}`);
@@ -60,7 +66,7 @@ function counted(
         }
         const since = isStream ? sinceLastEvent(tail, value) : null;
         tail = Buffer.from(value.subarray(-2)).toString('latin1');
-        allowance.take(value.byteLength, message + value.byteLength);
+        allowance.take(value.byteLength, message + value.byteLength, isStream ? linesIn(value) : 0);
         message = since ?? message + value.byteLength;
         controller.enqueue(value);
       } catch (error) {
@@ -73,6 +79,13 @@ function counted(
       await reader.cancel(reason);
     },
   });
+}
+
+/** How many lines end in it; one that ends as on Windows counts twice. */
+function linesIn(chunk: Uint8Array): number {
+  let lines = 0;
+  for (const byte of chunk) if (byte === 10 || byte === 13) lines += 1;
+  return lines;
 }
 
 /** How many bytes follow the last empty line, which ends an event; null when there is none. */
