@@ -3,8 +3,15 @@ import { test } from 'node:test';
 
 import { FakeJournal, FakeLog } from '../../test/support/agent/fake-journal.ts';
 import { Stage } from '../../test/support/agent/stage.ts';
-import { action, errorObservation, observation, stateChanged, userMessage } from '../events/build.ts';
-import { type Event, isCondensation, isObservation } from '../events/event.ts';
+import {
+  action,
+  errorObservation,
+  observation,
+  stateChanged,
+  userCommand,
+  userMessage,
+} from '../events/build.ts';
+import { type Event, isAction, isCondensation, isObservation } from '../events/event.ts';
 import { EMPTY_PROJECTION, project } from '../events/projection.ts';
 import { condense } from './condense.ts';
 import type { Condenser } from './condensers/condenser.ts';
@@ -58,9 +65,15 @@ class World {
   );
   #steps = 0;
 
-  async begin(): Promise<void> {
-    this.log.append([userMessage('Begin.')]);
+  /** @param before sizes of what came of the actions that the user had done before saying anything */
+  async begin(before: readonly number[] = []): Promise<void> {
     await this.run.open(-1);
+    for (const size of before) {
+      const [asked] = this.log.append([userCommand({ command: `first ${size}`, hidden: false })]);
+      await this.run.answer([errorObservation('x'.repeat(size), '', { cause: asked?.id ?? -1 })]);
+    }
+    this.log.append([userMessage('Begin.')]);
+    await this.run.catchUp();
     await this.#takeUp(true);
   }
 
@@ -137,18 +150,22 @@ function callOf(kind: 'run' | 'wrong' | 'plan', n: number) {
   return { name: 'task_tracker', valid: true as const, input: { command: 'plan', task_list } };
 }
 
-async function worldOf(happenings: readonly Happening[]): Promise<World> {
+async function worldOf(happenings: readonly Happening[], before: readonly number[] = []): Promise<World> {
   const world = new World();
-  await world.begin();
+  await world.begin(before);
   for (const what of happenings) await world.happen(what);
   return world;
 }
 
 const worlds = (check: (world: World) => Promise<void> | void) =>
   fc.assert(
-    fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
-      await check(await worldOf(happenings));
-    }),
+    fc.asyncProperty(
+      fc.array(happening, { maxLength: 60 }),
+      fc.array(fc.nat(3_000), { maxLength: 3 }),
+      async (happenings, before) => {
+        await check(await worldOf(happenings, before));
+      },
+    ),
     { numRuns: 150 },
   );
 
@@ -191,8 +208,42 @@ test('each call that is shown has its result, each result its call, and the user
       }
     }
     assert.equal(open.size, 0);
-    assert.match(JSON.stringify(messages[0]), /Begin\./);
+    assert.match(JSON.stringify(messages), /Begin\./);
   }));
+
+test('what the user said first is never forgotten, whatever they had done before', async () => {
+  const world = await worldOf([], [3_000, 3_000, 10]);
+  const firstOf = ({ history }: RunLog) =>
+    history.units.filter((unit) => unit.kind === 'user' && unit.messages[0]?.args.content === 'Begin.');
+  for (let n = 0; n < 12; n += 1) {
+    await world.happen({ kind: 'message', size: 1_000 });
+    await world.happen({ kind: 'takeUp', context: false });
+    await world.happen({ kind: 'step', calls: ['run'], size: 1_000 });
+    await world.condense(2_000, 'Much was done.');
+    const { run } = await world.reopened();
+    for (const { history } of [world.run, run]) {
+      assert.equal(firstOf({ history } as RunLog).length, 1);
+      assert.ok(tokensShown(history, 2_000) <= 2_000);
+    }
+  }
+  const told = JSON.stringify(messagesShown(world.run.history, 2_000));
+  assert.doesNotMatch(told, /first 3000/);
+});
+
+test('what the user had done before saying anything is forgotten first, and alone when that is enough', async () => {
+  const world = await worldOf([{ kind: 'step', calls: ['run'], size: 10 }], [9_000, 9_000, 9_000, 10]);
+  await world.condense(4_000, null);
+  const condensation = world.log.events.find((event) => isAction(event, 'condensation'));
+  assert.ok(condensation);
+  const said = world.log.events.find((event) => isAction(event, 'message'));
+  assert.ok((condensation.args.forgotten_events_end_id ?? 0) < (said?.id ?? 0));
+  for (const { history } of [world.run, (await world.reopened()).run]) {
+    assert.deepEqual(
+      history.units.map(({ kind }) => kind),
+      ['told', 'user', 'step'],
+    );
+  }
+});
 
 test('a run that begins after a condensation knows what the one that made it knows, and reads no more than that', () =>
   worlds(async (world) => {

@@ -45,7 +45,10 @@ export async function condense(
   return null;
 }
 
-/** What is forgotten: whole units, and the events from `first` to `last`, in which all of theirs are. */
+/**
+ * What is forgotten: whole units, and the events from `first` to `last`, in which all of theirs are, but for those of
+ * what comes before the first message.
+ */
 export interface ForgottenPart {
   units: readonly Unit[];
   first: number;
@@ -53,23 +56,34 @@ export interface ForgottenPart {
 }
 
 /**
- * The units between the first message of the user and as many of the newest as are kept. No action is parted from its
- * observation, and no call from those of the same answer: a unit has all of them. Null when nothing can be forgotten.
+ * All but the first message of the user and as many of the newest units as are kept. What the user had done before
+ * saying anything goes first. No action is parted from its observation, and no call from those of the same answer: a
+ * unit has all of them. Null when nothing can be forgotten.
  */
-export function partToForget({ units }: History, limit: number): ForgottenPart | null {
-  const head = units[0]?.kind === 'user' ? units[0] : null;
-  const from = head ? 1 : 0;
+export function partToForget({ units, opening }: History, limit: number): ForgottenPart | null {
+  const rest = units.filter((unit) => unit !== opening);
   const room = limit * KEPT;
-  let kept = units.length;
+  let kept = rest.length;
   let tokens = 0;
-  for (const [n, unit] of [...units.entries()].toReversed()) {
-    tokens += shownTokens(unit, n, limit);
-    if (n < from || (tokens > room && kept < units.length)) break;
+  for (const [n, unit] of [...rest.entries()].toReversed()) {
+    tokens += shownTokens(unit, opening, limit);
+    if (tokens > room && kept < rest.length) break;
     kept = n;
   }
-  const next = units[kept];
-  if (!next || kept <= from) return null;
-  return { units: units.slice(from, kept), first: head ? head.last + 1 : 0, last: next.first - 1 };
+  const last = rest[kept - 1];
+  const next = rest[kept];
+  if (!last || !next) return null;
+  return { units: rest.slice(0, kept), ...spanBetween(last, next, opening) };
+}
+
+/**
+ * From what is forgotten last back to the first message, or, when all of it comes before that, to the beginning. What
+ * comes before the first message is forgotten with all that follows it: the log's reader goes by `last` alone.
+ */
+function spanBetween(last: Unit, next: Unit, opening: Unit | null): { first: number; last: number } {
+  if (!opening || next.first < opening.first) return { first: 0, last: next.first - 1 };
+  if (last.first < opening.first) return { first: 0, last: opening.first - 1 };
+  return { first: opening.last + 1, last: next.first - 1 };
 }
 
 function carriedFrom(

@@ -118,9 +118,14 @@ export class History {
     return this.#units;
   }
 
+  /** What the user said first: whatever is forgotten, it stays. Null before the agent was told. */
+  get opening(): Unit | null {
+    return this.#units.find(({ kind }) => kind === 'user') ?? null;
+  }
+
   /** Whether the agent was ever told what its user said. */
   get begun(): boolean {
-    return this.carried !== null || this.#units.some(({ kind }) => kind === 'user');
+    return this.carried !== null || this.opening !== null;
   }
 
   /** The ids of the user's actions that have no observation yet. */
@@ -156,9 +161,10 @@ export class History {
   }
 
   #forget({ args, carried }: Condensation): void {
+    // All up to there but the first message: what comes before that one is not in the range of what follows it.
     const last = args.forgotten_events_end_id ?? -1;
-    const first = args.forgotten_events_start_id ?? 0;
-    this.#units = this.#units.filter((unit) => unit.first < first || unit.first > last);
+    const { opening } = this;
+    this.#units = this.#units.filter((unit) => unit === opening || unit.first > last);
     this.carried = carried;
     this.summary = args.summary;
     // The agent was at work, whatever the last change of state was that is not forgotten.

@@ -11,33 +11,35 @@ const BLOCKS = ['user_message', 'summary'];
 
 /** How many tokens the history has as it is shown within that limit. */
 export function tokensShown(history: History, limit: number): number {
-  const units = history.units.reduce((sum, unit, n) => sum + shownTokens(unit, n, limit), 0);
-  return units + tokensOfText(noteOf(history) ?? '');
+  const { units, opening } = history;
+  const tokens = units.reduce((sum, unit) => sum + shownTokens(unit, opening, limit), 0);
+  return tokens + tokensOfText(noteOf(history) ?? '');
 }
 
-export function shownTokens(unit: Unit, n: number, limit: number): number {
-  return Math.min(tokensOf(unit), mostOf(n, limit));
+export function shownTokens(unit: Unit, opening: Unit | null, limit: number): number {
+  return Math.min(tokensOf(unit), mostOf(unit, opening, limit));
 }
 
 /** The messages of a request. What is larger than its part of the limit is cut; nothing is left out. */
 export function messagesShown(history: History, limit: number): Message[] {
   const note = noteOf(history);
-  const messages = history.units.flatMap((unit, n) =>
-    messagesOf(cutUnit(unit, mostOf(n, limit)), n === 0 && unit.kind === 'user' ? note : null),
+  const { units, opening } = history;
+  const messages = units.flatMap((unit) =>
+    messagesOf(cutUnit(unit, mostOf(unit, opening, limit)), unit === opening ? note : null),
   );
-  const first = history.units[0];
-  if (note === null || first?.kind === 'user') return messages;
-  return [userText(note), ...messages];
+  return note === null || opening ? messages : [userText(note), ...messages];
 }
 
-function mostOf(n: number, limit: number): number {
-  return Math.floor(limit * (n === 0 ? SHARES.first : SHARES.unit));
+function mostOf(unit: Unit, opening: Unit | null, limit: number): number {
+  return Math.floor(limit * (unit === opening ? SHARES.first : SHARES.unit));
 }
 
 /** What is told in the place of what is forgotten, with the first message. */
 function noteOf({ carried, summary }: History): string | null {
   if (!carried) return null;
-  const parts = [`(${carried.steps} older steps of this conversation are left out after this message.)`];
+  const parts = [
+    `(${carried.steps} older steps of this conversation are left out, and what the user did beside them.)`,
+  ];
   if (carried.said.length > 0) {
     const said = carried.said
       .map((text) => `<user_message>\n${enclosed(text, BLOCKS)}\n</user_message>`)
