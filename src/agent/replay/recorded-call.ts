@@ -23,6 +23,8 @@ export function callOf(action: string, args: Args, timeout: unknown): RecordedCa
     case 'task_tracking':
       return call('task_tracker', pick(args, ['command', 'task_list']));
     case 'finish':
+    // No agent here rejects a task: what was rejected ends, too.
+    case 'reject':
       return call('finish', { message: args['final_thought'] ?? '' });
     case 'call_tool_mcp':
       return typeof args['name'] === 'string' ? call(args['name'], recordOf(args['arguments'])) : null;

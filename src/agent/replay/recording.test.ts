@@ -156,7 +156,9 @@ test('who says that it is done ends the run, as the agent does', () => {
     kinds([end, user('go'), run, end, user('more'), agent('message', { content: 'So.' }), end]),
     ['user', 'execute_bash', 'finish', 'user', 'said', 'finish'],
   );
-  assert.deepEqual(kinds([user('go'), run, { ...end, action: 'reject' }]), ['user', 'execute_bash']);
+  const rejected = { ...end, action: 'reject' };
+  assert.deepEqual(kinds([rejected, user('go'), run, rejected]), ['user', 'execute_bash', 'finish']);
+  assert.deepEqual(kinds([user('go'), agent('reject', { outputs: {} }), run]), ['user', 'finish']);
 });
 
 test('an action of another kind is named, to be left out', () => {

@@ -99,7 +99,7 @@ function doneActions(all: readonly Recorded[]): RecordedAction[] {
     // What came with `finish` in one answer was not done; the user's next word goes on.
     if (isUserMessage(one)) finished = false;
     else if (finished) continue;
-    if (one.action === 'finish') finished = true;
+    if (isEnd(one)) finished = true;
     // What its user had done before saying anything follows the message: nothing is replayed before there is one.
     if (isUserMessage(one) && done.every(isUsers)) done.unshift(one);
     else done.push(one);
@@ -110,7 +110,7 @@ function doneActions(all: readonly Recorded[]): RecordedAction[] {
 /** With its last word a run ends: what its user had done after that, without a word to the agent, goes before it. */
 function addUsers(done: RecordedAction[], own: RecordedAction): void {
   const last = done.at(-1);
-  const rests = last && !isUserMessage(last) && (last.action === 'finish' || last.action === 'message');
+  const rests = last && !isUserMessage(last) && (isEnd(last) || last.action === 'message');
   done.splice(rests ? done.length - 1 : done.length, 0, own);
 }
 
@@ -122,12 +122,16 @@ function isAction(one: Recorded): one is RecordedAction {
 
 /** What the user has had done by the agent's tools. */
 function isUsers({ action, source }: RecordedAction): boolean {
-  return source === 'user' && action !== 'message' && action !== 'finish';
+  return source === 'user' && action !== 'message' && !isEnd({ action });
 }
 
 /** Ends the agent's work as its own `finish` does. */
 function isUsersEnd({ action, source }: Recorded): boolean {
-  return source === 'user' && action === 'finish';
+  return source === 'user' && isEnd({ action });
+}
+
+function isEnd({ action }: Pick<Recorded, 'action'>): boolean {
+  return action === 'finish' || action === 'reject';
 }
 
 function saysUndone({ observation, extras }: Recorded): boolean {
