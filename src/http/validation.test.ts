@@ -41,6 +41,8 @@ describe('a rejected member', () => {
   });
 
   test('is told the bound it passed', () => {
+    const tooLarge: unknown = JSON.parse('{"max_budget_per_task": 1e400}');
+    assert.equal(faults(settingsBody, tooLarge)[0]?.msg, 'must be a number, not one that is too large');
     assert.equal(faults(settingsBody, { max_iterations: 0 })[0]?.msg, 'must be at least 1');
     assert.equal(
       faults(z.object({ a: z.array(z.string()).max(1) }), { a: ['x', 'y'] })[0]?.msg,

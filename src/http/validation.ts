@@ -148,6 +148,8 @@ function article(expected: string): string {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
+  // What JSON writes as 1e400.
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'one that is too large';
   return NAMES[typeof value] ?? typeof value;
 }
 
