@@ -3,6 +3,7 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart as StreamPart,
   LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 
 import { failure } from './failure.ts';
@@ -12,6 +13,9 @@ import type { ModelCall, ModelOutcome, ModelUsage } from './answer.ts';
 const MOST_CHARACTERS = 8_000_000;
 const TOO_LONG = `The answer has more than ${MOST_CHARACTERS.toLocaleString('en')} characters.`;
 const NOTHING: ModelUsage = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+/** Tokens of one call: more than any window. */
+const MOST_TOKENS = 100_000_000;
 
 /** Puts the parts of an answer together, and says whether it is one. */
 export class StepReader {
@@ -65,17 +69,10 @@ export class StepReader {
       case 'response-metadata':
         this.#id = part.id ?? this.#id;
         break;
-      case 'finish': {
-        const { inputTokens, outputTokens } = part.usage;
+      case 'finish':
         this.#finish = part.finishReason.unified;
-        this.#usage = {
-          promptTokens: inputTokens.total ?? 0,
-          completionTokens: outputTokens.total ?? 0,
-          cacheReadTokens: inputTokens.cacheRead ?? 0,
-          cacheWriteTokens: inputTokens.cacheWrite ?? 0,
-        };
+        this.#usage = usageOf(part.usage);
         break;
-      }
       case 'error':
         this.failed(part.error);
         break;
@@ -130,6 +127,18 @@ export class StepReader {
     if (this.#characters > MOST_CHARACTERS) throw new Error(TOO_LONG);
     this.#onPiece?.(piece);
   }
+}
+
+/** What is no count of tokens is as good as none: it is reckoned with as where nothing is reported. */
+function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): ModelUsage {
+  const usage = {
+    promptTokens: inputTokens.total ?? 0,
+    completionTokens: outputTokens.total ?? 0,
+    cacheReadTokens: inputTokens.cacheRead ?? 0,
+    cacheWriteTokens: inputTokens.cacheWrite ?? 0,
+  };
+  const isCount = (n: number): boolean => Number.isInteger(n) && n >= 0 && n <= MOST_TOKENS;
+  return Object.values(usage).every(isCount) ? usage : NOTHING;
 }
 
 function callOf({ toolCallId: id, toolName: name, input: raw, providerMetadata }: LanguageModelV4ToolCall) {

@@ -42,6 +42,20 @@ test('gives the text, piece by piece and whole, with its usage', async () => {
   assert.equal(step.id, 'chatcmpl-0');
 });
 
+for (const usage of [
+  { prompt: -5, completion: 7 },
+  { prompt: 50, completion: 1e308 },
+  { prompt: 50, completion: 7, cached: -40 },
+  { prompt: 2 ** 53, completion: 7 },
+  { prompt: 1.5, completion: 7 },
+]) {
+  test(`takes what is no count of tokens for none at all: ${JSON.stringify(usage)}`, async () => {
+    const step = await stepOf(say('Hello', { usage }));
+    const none = { promptTokens: 0, completionTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+    assert.deepEqual(step.usage, none);
+  });
+}
+
 test('sends the system prompt, the messages, the tools and the key', async () => {
   await using server = await startModelServer([say('Hello')]);
   await modelStep(requestTo(server));
