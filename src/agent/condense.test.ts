@@ -71,6 +71,7 @@ class World {
     for (const size of before) {
       const [asked] = this.log.append([userCommand({ command: `first ${size}`, hidden: false })]);
       await this.run.answer([errorObservation('x'.repeat(size), '', { cause: asked?.id ?? -1 })]);
+      this.look();
     }
     this.log.append([userMessage('Begin.')]);
     await this.run.catchUp();
@@ -103,6 +104,11 @@ class World {
     assert.equal(await condense(this.run, limit, options), null);
   }
 
+  /** As a request does, at any time: what it finds is not to be found again when it has changed since. */
+  look(): void {
+    messagesShown(this.run.history, 3_000);
+  }
+
   async reopened(): Promise<{ run: RunLog; reads: number }> {
     const { condensation } = this.log.events.reduce(project, EMPTY_PROJECTION);
     const before = this.log.reads;
@@ -114,6 +120,7 @@ class World {
   async #takeUp(context: boolean): Promise<void> {
     const recall = { recall_type: 'knowledge', query: '', thought: '' } as const;
     const [event] = await this.run.append([action('user', 'recall', '', recall), stateChanged('running')]);
+    this.look();
     if (!context || !event) return;
     const extras = { recall_type: 'knowledge', microagent_knowledge: [], repo_instructions: 'c' };
     await this.run.append([observation('environment', 'recall', '', extras as never, { cause: event.id })]);
@@ -138,6 +145,7 @@ class World {
         asked.action === 'task_tracking'
           ? observation('agent', 'task_tracking', 'ok', asked.args, cause)
           : errorObservation(`out ${asked.id} ${'x'.repeat(size)}`, '', cause);
+      this.look();
       await this.run.answer([answer]);
     }
   }
@@ -153,7 +161,10 @@ function callOf(kind: 'run' | 'wrong' | 'plan', n: number) {
 async function worldOf(happenings: readonly Happening[], before: readonly number[] = []): Promise<World> {
   const world = new World();
   await world.begin(before);
-  for (const what of happenings) await world.happen(what);
+  for (const what of happenings) {
+    await world.happen(what);
+    world.look();
+  }
   return world;
 }
 
@@ -280,6 +291,17 @@ test('what is shown after a condensation fits, and nothing that the user said la
       if (last && !isPending) assert.ok(told.includes(last.message.slice(0, 12)), last.message.slice(0, 12));
     }
   }));
+
+test('what is shown again is the same object, until something is forgotten', async () => {
+  const world = await worldOf(Array.from({ length: 5 }, () => ({ kind: 'step', calls: ['run'], size: 900 })));
+  const before = messagesShown(world.run.history, 3_000);
+  await world.happen({ kind: 'step', calls: ['run', 'plan'], size: 1 });
+  const after = messagesShown(world.run.history, 3_000);
+  assert.equal(after.length, before.length + 2);
+  for (const [n, message] of before.entries()) assert.equal(after[n], message);
+  await world.condense(1_500, null);
+  assert.ok(messagesShown(world.run.history, 1_500).length < after.length);
+});
 
 test('a log without anything to forget is left as it is', async () => {
   const world = await worldOf([{ kind: 'step', calls: ['run'], size: 30_000 }]);

@@ -20,10 +20,14 @@ export function tokensOf(unit: Unit): number {
   const counted = known.get(unit);
   if (counted !== undefined) return counted;
   const tokens = count(unit);
-  const whole =
-    unit.kind === 'step' ? unit.calls.every(({ result }) => result !== null) : unit.kind !== 'user';
-  if (whole) known.set(unit, tokens);
+  if (isWhole(unit)) known.set(unit, tokens);
   return tokens;
+}
+
+/** Whether it stays as it is: what its calls gave is there, and what is told with the user's message. */
+export function isWhole(unit: Unit): boolean {
+  if (unit.kind === 'step') return unit.calls.every(({ result }) => result !== null);
+  return unit.kind !== 'user' || unit.context !== null;
 }
 
 function count(unit: Unit): number {

@@ -52,6 +52,12 @@ describe('a light fetch', () => {
     assert.equal(request.headers.authorization, 'Bearer k');
   });
 
+  it('sends bytes as they are', async () => {
+    const server = await serve((response) => response.end());
+    await light()(server.url, { ...post(), body: new TextEncoder().encode('{"said":"été"}') });
+    assert.equal(server.requests[0]?.body, '{"said":"été"}');
+  });
+
   it('answers without a body where there is none', async () => {
     const server = await serve((response) => response.writeHead(204).end());
     const response = await light()(server.url, post());

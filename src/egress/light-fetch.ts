@@ -8,14 +8,16 @@ import type { PlainAnswer, PlainFetch } from './plain-fetch.ts';
 const LAST_STATUS = 599;
 
 /**
- * A `fetch` for those who want one and ask by text: by the plain one, whose request is with the kernel a millisecond
- * sooner, as no stream stands between the text and the connection. Who redirects is asked again by `whole`, which follows.
+ * A `fetch` for those who want one and ask by a text or by bytes: by the plain one, whose request is with the kernel a
+ * millisecond sooner, as no stream stands between those and the connection. Who redirects is asked again by `whole`,
+ * which follows.
  * Fails as a guarded `fetch` does: by EgressRefused, by the signal's reason, or by a TypeError whose cause says why.
  */
 export function lightFetch(plain: PlainFetch, whole: typeof fetch): typeof fetch {
   return async (input, init = {}) => {
     const { method = 'GET', headers, body, signal } = init;
-    if (input instanceof Request || typeof body !== 'string' || !signal) return await whole(input, init);
+    const isPlain = typeof body === 'string' || body instanceof Uint8Array;
+    if (input instanceof Request || !isPlain || !signal) return await whole(input, init);
     const asked = Object.fromEntries(new Headers(headers));
     const answer = await orAsFetch('fetch failed', signal, () =>
       plain(new URL(input), { method, headers: asked, body, redirect: 'manual', signal }),

@@ -5,15 +5,15 @@ import { guardedClient, type GuardedOptions } from './guarded-client.ts';
 import type { EgressPolicy } from './policy.ts';
 
 /**
- * As much of `fetch` as an API is asked by: it follows no redirect, sends text, and its answer is what came, to be read
- * piece by piece. `fetch` itself is one, at three times the cost.
+ * As much of `fetch` as an API is asked by: it follows no redirect, sends text or bytes, and its answer is what came,
+ * to be read piece by piece. `fetch` itself is one, at three times the cost.
  */
 export type PlainFetch = (url: URL, init: PlainRequest) => Promise<PlainAnswer>;
 
 export interface PlainRequest {
   method: string;
   headers: Record<string, string>;
-  body?: string;
+  body?: string | Uint8Array;
   redirect: 'manual';
   signal: AbortSignal;
 }

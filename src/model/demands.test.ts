@@ -7,14 +7,14 @@ import { ANTHROPIC_DEMANDS, CHAT_DEMANDS, meeting } from './demands.ts';
 function server(demands: typeof CHAT_DEMANDS, refusal: (body: string) => string | null) {
   const bodies: string[] = [];
   const fetch = meeting(demands, async (_, init) => {
-    const body = typeof init?.body === 'string' ? init.body : '';
+    const body = await new Response(init?.body ?? null).text();
     bodies.push(body);
     const refused = refusal(body);
     return new Response(refused ?? 'fine', { status: refused === null ? 200 : 400 });
   });
   const send = async (body: object) =>
     await fetch('http://model/', { method: 'POST', body: JSON.stringify(body) });
-  return { bodies, send, last: () => JSON.parse(bodies.at(-1) ?? 'null') as unknown };
+  return { bodies, fetch, send, last: () => JSON.parse(bodies.at(-1) ?? 'null') as unknown };
 }
 
 interface Sent {
@@ -112,4 +112,13 @@ test('the longest answer goes by the name that the server has for it, and is not
   assert.deepEqual(azure.last(), { messages: [], max_completion_tokens: 5 });
   await azure.send({ messages: [] });
   assert.deepEqual(azure.last(), { messages: [] });
+});
+
+test('a request of bytes is met as one of text is', async () => {
+  const strict = server(CHAT_DEMANDS, (body) =>
+    body.includes('"max_tokens"') ? 'max_completion_tokens' : null,
+  );
+  const body = new TextEncoder().encode('{"messages":["été"],"max_tokens":5}');
+  assert.equal((await strict.fetch('http://model/', { method: 'POST', body })).status, 200);
+  assert.deepEqual(strict.last(), { messages: ['été'], max_completion_tokens: 5 });
 });

@@ -88,8 +88,8 @@ export const ANTHROPIC_DEMANDS: readonly Demand[] = [PLAIN_IDS];
 export function meeting(demands: readonly Demand[], fetch: Fetch): Fetch {
   let learned: readonly Demand[] = [];
   return async (input, init) => {
-    if (typeof init?.body !== 'string') return await fetch(input, init);
-    const { body } = init;
+    const { body } = init ?? {};
+    if (typeof body !== 'string' && !(body instanceof Uint8Array)) return await fetch(input, init);
     for (let tried = learned; ;) {
       const response = await fetch(input, tried.length === 0 ? init : { ...init, body: met(body, tried) });
       if (response.ok) learned = tried;
@@ -102,8 +102,9 @@ export function meeting(demands: readonly Demand[], fetch: Fetch): Fetch {
   };
 }
 
-function met(body: string, demands: readonly Demand[]): string {
-  const request = JSON.parse(body) as Json;
+function met(body: string | Uint8Array, demands: readonly Demand[]): string {
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+  const request = JSON.parse(text) as Json;
   return JSON.stringify(demands.reduce((changed, demand) => demand.met(changed), request));
 }
 

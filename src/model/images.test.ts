@@ -27,14 +27,17 @@ describe('images by address', () => {
   it('are fetched once in a run, but for those that the provider fetches itself', async () => {
     const source = new ImageSource(fetch);
     const messages = showing('1', '2');
+    const given = new Set<Message | undefined>();
     for (let n = 0; n < 2; n += 1) {
       const [own, other] = await source.fetched(messages, { 'image/*': [/\/1$/] }, signal);
       assert.deepEqual(own, messages[0]);
       const [image] = other?.role === 'user' ? other.content : [];
       assert.ok(image?.type === 'file' && image.data.type === 'data');
       assert.deepEqual([image.data.data.length, image.mediaType], [2 * MIB, 'image/png']);
+      given.add(other);
     }
     assert.deepEqual(asked, ['/2']);
+    assert.equal(given.size, 1, 'the same object each time');
   });
 
   it('are bounded, each and together, and say which is too much', async () => {

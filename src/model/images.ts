@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { readBody } from '../egress/read-body.ts';
 import { EgressRefused } from '../egress/policy.ts';
-import type { Message, UserPart } from './message.ts';
+import type { Message, UserMessage, UserPart } from './message.ts';
 import { showsImages } from './sight.ts';
 import { TimeLimit } from '../time-limit.ts';
 
@@ -26,6 +26,8 @@ export class ImageSource {
   readonly #fetch: typeof globalThis.fetch;
   readonly #kept = new Map<string, Image>();
   #bytes = 0;
+  /** What became of messages whose images are all here: one object each, by which the next request knows it again. */
+  readonly #filled = new WeakMap<UserMessage, { message: UserMessage; bytes: number }>();
 
   constructor(fetch: typeof globalThis.fetch) {
     this.#fetch = fetch;
@@ -65,17 +67,29 @@ export class ImageSource {
     };
     // What it is counts, not what is said of it: providers refuse one that is called another.
     const detected = (data: Uint8Array | string) => detectMediaType({ data, topLevelType: 'image' });
-    const filled: Message[] = [];
-    for (const message of messages) {
-      if (message.role !== 'user') {
-        filled.push(message);
-        continue;
-      }
+    const withImages = async (message: UserMessage): Promise<UserMessage> => {
+      const known = this.#filled.get(message);
+      bytes += known?.bytes ?? 0;
+      if (known) return known.message;
+      const before = bytes;
       const content: UserPart[] = [];
       for (const part of message.content) content.push(await withImage(part));
-      filled.push({ ...message, content });
+      const filled = { ...message, content };
+      if (message.content.every((part) => this.#isHere(part))) {
+        this.#filled.set(message, { message: filled, bytes: bytes - before });
+      }
+      return filled;
+    };
+    const filled: Message[] = [];
+    for (const message of messages) {
+      const isToFill = message.role === 'user' && showsImages([message]);
+      filled.push(isToFill ? await withImages(message) : message);
     }
     return filled;
+  }
+
+  #isHere(part: UserPart): boolean {
+    return part.type === 'text' || part.data.type !== 'url' || this.#kept.has(part.data.url.href);
   }
 
   async #image(url: URL, signal: AbortSignal): Promise<Image> {

@@ -1,5 +1,3 @@
-import type { LanguageModelV4 } from '@ai-sdk/provider';
-
 import { ServiceError } from '../errors.ts';
 import type { Secret } from '../secrets/secret.ts';
 import { boundedAnswers } from './bounded-answer.ts';
@@ -7,7 +5,8 @@ import { ANTHROPIC_DEMANDS, CHAT_DEMANDS, meeting } from './demands.ts';
 import { ImageSource } from './images.ts';
 import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
 import { contextWindow } from './price.ts';
-import type { RunModel } from './run-model.ts';
+import { reusingPrefix } from './prompt-prefix.ts';
+import type { ModelClient, RunModel } from './run-model.ts';
 import { Sight } from './sight.ts';
 
 export interface ModelSettings {
@@ -34,7 +33,7 @@ export function resolveModel(
   const { name, apiKey } = settings;
   const route = routeOf(name, settings.baseUrl);
   if (!route) throw new ServiceError('invalid_request', whatToSet(name));
-  let model: Promise<LanguageModelV4> | undefined;
+  let model: Promise<ModelClient> | undefined;
   return {
     name,
     window: contextWindow(name) ?? unknownWindow,
@@ -60,7 +59,7 @@ async function client(
   { protocol, baseUrl: baseURL, model }: ModelRoute,
   key: Secret | null,
   fetch: typeof globalThis.fetch,
-): Promise<LanguageModelV4> {
+): Promise<ModelClient> {
   const apiKey = key?.unwrap() ?? '';
   switch (protocol) {
     case 'openai': {
@@ -78,13 +77,12 @@ async function client(
     default: {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       const auth = apiKey === '' ? {} : { apiKey };
-      return createOpenAICompatible({
-        name: 'compatible',
-        baseURL,
-        fetch: meeting(CHAT_DEMANDS, fetch),
-        includeUsage: true,
-        ...auth,
-      })(model);
+      const options = { name: 'compatible', baseURL, includeUsage: true, ...auth };
+      return reusingPrefix(
+        (prefixed) => createOpenAICompatible({ ...options, fetch: prefixed })(model),
+        meeting(CHAT_DEMANDS, fetch),
+        (content) => JSON.stringify({ role: 'user', content }),
+      );
     }
   }
 }

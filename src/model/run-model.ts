@@ -4,6 +4,9 @@ import type { ImageSource } from './images.ts';
 import type { Sight } from './sight.ts';
 import type { Secret } from '../secrets/secret.ts';
 
+/** As much of a provider's client as a step is asked by. */
+export type ModelClient = Pick<LanguageModelV4, 'doStream' | 'supportedUrls'>;
+
 /** The model a run talks to, resolved from the user's settings by `resolveModel`. */
 export interface RunModel {
   /** As the user wrote it, for metrics and prices. */
@@ -11,7 +14,7 @@ export interface RunModel {
   /** How many tokens it reads and writes in one call. */
   readonly window: number;
   /** Loads the provider's code when it is first needed: the service starts without any. */
-  open(): Promise<LanguageModelV4>;
+  open(): Promise<ModelClient>;
   /** To keep it out of what is said about failures. */
   readonly key: Secret | null;
   /** For images by URL, which some providers do not fetch themselves. */

@@ -55,6 +55,7 @@ test('a text stands in the place of what is not seen, and nothing else changes',
   assert.deepEqual(sight.shown(MESSAGES), MESSAGES);
   assert.ok(sight.learn({ url: 'https://a.example/1', reason: 'gone' }));
   const [first, ...rest] = sight.shown(MESSAGES);
+  assert.equal(sight.shown(MESSAGES)[0], first, 'the same object each time');
   assert.deepEqual(rest, MESSAGES.slice(1));
   assert.ok(showsImages(sight.shown(MESSAGES)));
   assert.deepEqual(Array.isArray(first?.content) && first.content.map(({ type }) => type), [

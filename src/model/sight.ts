@@ -17,6 +17,8 @@ const INSTEAD = '[There is an image here that you cannot be shown.]';
 export class Sight {
   readonly #unseen = new Set<string>();
   #blind = false;
+  /** What became of messages: one object each, by which the next request knows it again. */
+  #hiding = new WeakMap<UserMessage, UserMessage>();
   /** What the user is to be told. */
   readonly notices: string[] = [];
 
@@ -33,6 +35,7 @@ export class Sight {
     if (url === null ? this.#blind : this.#unseen.has(url)) return false;
     if (url === null) this.#blind = true;
     else this.#unseen.add(url);
+    this.#hiding = new WeakMap();
     this.notices.push(reason);
     return true;
   }
@@ -42,6 +45,12 @@ export class Sight {
   }
 
   #without(message: UserMessage): UserMessage {
+    const known = this.#hiding.get(message) ?? this.#written(message);
+    this.#hiding.set(message, known);
+    return known;
+  }
+
+  #written(message: UserMessage): UserMessage {
     const content = message.content.map((part) =>
       this.#isUnseen(part) ? { type: 'text' as const, text: INSTEAD } : part,
     );
