@@ -20,11 +20,13 @@ process.exitCode = await run(process.argv.slice(2), {
   terminal,
   serve: async (overrides) => {
     // Only who serves waits for all of it to load.
-    const [{ readConfig }, { serve }, { build }] = await Promise.all([
+    const [{ readConfig }, { serve }, { build }, { keepRequestsYoung }] = await Promise.all([
       import('./config.ts'),
       import('./cli/serve.ts'),
       import('./app/app.ts'),
+      import('./young-requests.ts'),
     ]);
+    keepRequestsYoung();
     const code = await serve(readConfig(undefined, overrides), build, terminal);
     // What did not end in time must not keep the process.
     // oxlint-disable-next-line unicorn/no-process-exit -- see above
