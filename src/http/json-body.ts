@@ -1,10 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import type { MemberError } from '../errors.ts';
+import { MAX_DEPTH } from '../nesting.ts';
 import { invalidRequest } from './validation.ts';
-
-/** Deeper than any body of ours; code that walks a value by recursion is safe up to here. */
-const MAX_DEPTH = 100;
 
 /** Bodies are JSON in UTF-8 and nothing else. An empty one is no body: a route that needs one says so. */
 export function acceptJson(server: FastifyInstance): void {

@@ -63,4 +63,8 @@ test('structure is told where there is no text', () => {
   const structuredContent = { sum: 3 };
   assert.deepEqual(textsOf(bounded([], { structuredContent }).content), ['{"sum":3}']);
   assert.deepEqual(textsOf(bounded([text('three')], { structuredContent }).content), ['three']);
+  const deep: unknown = JSON.parse('['.repeat(50_000) + ']'.repeat(50_000));
+  assert.deepEqual(textsOf(bounded([], { structuredContent: deep }).content), [
+    '[a structure is left out: it is nested too deep]',
+  ]);
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { isTooDeep } from '../nesting.ts';
 import type { Called } from './client.ts';
 
 /** What a server answered to a call, bounded. */
@@ -54,7 +55,14 @@ export function boundedAnswer(
     blocks.push(note(`${content.length - MAX_BLOCKS} more parts are left out`));
   // A tool that answers with structure is to say it as a text too, for those who do not know structures.
   const said = blocks.some(({ type }) => type === 'text');
-  if (structuredContent !== undefined && !said) blocks.push(bounds.text(JSON.stringify(structuredContent)));
+  if (structuredContent !== undefined && !said) {
+    const isLost = isTooDeep(structuredContent);
+    blocks.push(
+      isLost
+        ? note('a structure is left out: it is nested too deep')
+        : bounds.text(JSON.stringify(structuredContent)),
+    );
+  }
   return { content: blocks, images: bounds.images, isError };
 }
 

@@ -6,6 +6,7 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 
+import { isTooDeep, MAX_DEPTH } from '../nesting.ts';
 import { failure } from './failure.ts';
 import type { ModelCall, ModelOutcome, ModelUsage } from './answer.ts';
 
@@ -147,6 +148,7 @@ function callOf({ toolCallId: id, toolName: name, input: raw, providerMetadata }
   try {
     // A call of a tool without parameters comes without arguments from some.
     const input: unknown = raw.trim() === '' ? {} : JSON.parse(raw);
+    if (isTooDeep(input)) return wrong(`The arguments are nested deeper than ${MAX_DEPTH} levels.`);
     const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
     return isObject ? { ...call, valid: true as const, input } : wrong('The arguments are no JSON object.');
   } catch (error) {

@@ -42,6 +42,14 @@ test('gives the text, piece by piece and whole, with its usage', async () => {
   assert.equal(step.id, 'chatcmpl-0');
 });
 
+test('a call whose arguments are nested too deep to be stored is told so, as any that is not valid', async () => {
+  const input = `{"command": ${'['.repeat(500)}${']'.repeat(500)}}`;
+  const step = await stepOf(calls([{ name: 'think', input }]));
+  const [made] = step.calls;
+  assert.ok(made && !made.valid);
+  assert.equal(made.problem, 'The arguments are nested deeper than 100 levels.');
+});
+
 for (const usage of [
   { prompt: -5, completion: 7 },
   { prompt: 50, completion: 1e308 },

@@ -180,6 +180,12 @@ test('what cannot be replayed says why', () => {
     problem(JSON.stringify([agent('run', { command: 'ls' })])) ?? '',
     /begin with a message of the user/,
   );
+  const deep = `{"command":"plan","task_list":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
+  assert.match(
+    problem(`[${JSON.stringify(user('go'))},{"source":"agent","action":"task_tracking","args":${deep}}]`) ??
+      '',
+    /nested deeper than 100 levels/,
+  );
   assert.equal(problem('[]'), null);
 });
 

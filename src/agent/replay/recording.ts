@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { imageUrl } from '../../contract/conversations.ts';
+import { isTooDeep, MAX_DEPTH } from '../../nesting.ts';
 import { STOPPED } from '../../events/not-done.ts';
 import { callOf, type RecordedCall } from './recorded-call.ts';
 
@@ -54,6 +55,9 @@ export function readRecording(text: string): Recording {
   const steps = actions.map((action, n) => stepOf(action, n === actions.length - 1));
   if (steps.length > 0 && steps[0]?.kind !== 'user') {
     return no('must begin with a message of the user, apart from events of the system');
+  }
+  if (steps.some((step) => step.kind === 'call' && isTooDeep(step.call.input))) {
+    return no(`must not have actions whose arguments are nested deeper than ${MAX_DEPTH} levels`);
   }
   return { ok: true, steps };
 }
