@@ -91,8 +91,8 @@ export class Shell {
     for (const line of [options.processes ?? '', kilobytes, options.gatewaySocket ?? '', options.workdir]) {
       shell.#channel.send(String(line));
     }
-    await shell.#comeUp(options.signal);
     shell.#runners.prepareSpare();
+    await shell.#comeUp(options.signal);
     return shell;
   }
 

@@ -23,15 +23,18 @@ make_state() {
   mkdir -p -m 700 -- "$state"
 }
 
+# Without nodelay the end of a short answer waits 40 ms: for the acknowledgement of its head, which the reader delays.
 if [[ -n $gateway ]]; then
   while :; do
-    socat TCP-LISTEN:3128,bind=127.0.0.1,fork,reuseaddr,backlog=256 "UNIX-CONNECT:$gateway"
+    socat TCP-LISTEN:3128,bind=127.0.0.1,fork,reuseaddr,backlog=256,nodelay "UNIX-CONNECT:$gateway"
     sleep 0.2
   done 3<&- 4>&- &
-  # Meanwhile: a first command waits for this, too.
-  make_state
-  until (: </dev/tcp/127.0.0.1/3128); do sleep 0.005; done
 fi
+# Meanwhile the first runner is made.
+{
+  [[ -z $gateway ]] || until (: </dev/tcp/127.0.0.1/3128); do sleep 0.005; done
+  printf 'ready\n' >&4
+} 3<&- &
 
 # Makes the FIFOs of runner $1, waits for its end, makes its state the shell's, writes the end mark with nonce $2.
 # With $3 it is for a program beside the shell, whose errors have a FIFO of their own: what it says is a protocol.
@@ -71,7 +74,6 @@ descend() {
 }
 
 declare -A below_of
-printf 'ready\n' >&4
 # Builtins only from here on (but for the "&"): signals and answers must work when no process can be forked.
 while :; do
   IFS=' ' read -r -u 3 op n arg || { (($? > 128)) && continue || break; }
