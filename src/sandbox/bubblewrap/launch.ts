@@ -34,7 +34,11 @@ data=$1 stage=$2; shift 2
 # Descriptors that the service inherited from whoever started it would reach the sandbox. Without 2>/dev/null: bash
 # would keep the real one as a high number, and close it here.
 for fd in /proc/self/fd/*; do ((\${fd##*/} > 4)) && eval "exec \${fd##*/}>&-"; done
-while [[ $1 != -- ]]; do echo 0 >"$1" || exit 125; shift; done; shift
+groups=()
+while [[ $1 != -- ]]; do groups+=("$1"); shift; done; shift
+# The kernel takes ten milliseconds over the first: they pass while the mounts are made.
+for group in "\${groups[@]}"; do echo $$ >"$group" || exit 125; done &
+joining=$!
 echo 900 >/proc/self/oom_score_adj
 ulimit -c 0; umask 022
 ulimit -n 4096
@@ -49,6 +53,7 @@ if [[ -n $stage ]]; then
   done
 fi
 while [[ $1 != -- ]]; do shift; done; shift
+wait "$joining" || exit 125
 exec "$@"
 `;
 

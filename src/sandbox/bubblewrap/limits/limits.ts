@@ -2,7 +2,7 @@ import type { SandboxLimits } from '../../sandbox.ts';
 
 /** What bounds one sandbox: all of its processes together. */
 export interface Bounds {
-  /** Files of the host that the launcher writes `0` to, so that it and all that follows it is counted. */
+  /** Files of the host that the launcher's pid is written to, so that it and all that follows it is counted. */
   readonly joinFiles: readonly string[];
   /** RLIMIT_DATA for each process where nothing bounds their sum at once; null where the sum is bounded. */
   readonly dataBytes: number | null;
