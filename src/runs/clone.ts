@@ -23,7 +23,7 @@ export type CloneOutcome = { ok: true } | ({ ok: false } & CloneFailure);
  * repository has no commit to name.
  */
 export const START_REF = 'refs/parley/start';
-const NOTE_START = `{ ! git rev-parse --quiet --verify HEAD >/dev/null || git update-ref ${START_REF} HEAD; }`;
+const NOTE_START = `{ git update-ref ${START_REF} HEAD || ! git rev-parse --quiet --verify HEAD >/dev/null; }`;
 
 /** Git itself ends with 1, 128 or 129. */
 const CHECKOUT_FAILED = 77;
