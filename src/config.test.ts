@@ -97,6 +97,12 @@ describe('the configuration', () => {
     assert.throws(() => readConfig({ PORT_FILE: join(directory, 'missing') }), /PORT_FILE .*ENOENT/);
   });
 
+  test('says of a file that it is empty, has no end or holds what is wrong', () => {
+    const refused = () => readConfig({ PORT_FILE: file('\n'), PARLEY_WEB_DIR_FILE: '/dev/zero' });
+    assert.throws(refused, /PORT_FILE names an empty file\n {2}PARLEY_WEB_DIR_FILE names .* too long/);
+    assert.throws(() => readConfig({ PORT_FILE: file('70000') }), /PORT_FILE must be an integer/);
+  });
+
   test('lets arguments win, and takes an empty variable for one that is not set', () => {
     assert.equal(readConfig({ PORT: '1' }, { port: '2' }).port, 2);
     assert.equal(readConfig({ PORT: '' }).port, 3000);

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { fileVariable, spelled, valueOf } from './environment.ts';
 import { type HostList, parseHostList } from './egress/host-list.ts';
 import { PUSH_POLICIES, type PushPolicy } from './sandbox/gateway/push/push.ts';
 import type { SandboxLimits } from './sandbox/sandbox.ts';
@@ -273,13 +274,15 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, overrides: Over
   const problems = unknownVariables(env);
   const given: Partial<Record<Name, string>> = {};
   for (const name of NAMES) {
-    const value = textOf(env, name, problems);
+    const value = valueOf(env, name, problems);
     if (value !== undefined) given[name] = value;
   }
   if (overrides.host !== undefined) given.HOST = overrides.host;
   if (overrides.port !== undefined) given.PORT = overrides.port;
   const parsed = VARIABLES.safeParse(given);
-  for (const issue of parsed.error?.issues ?? []) problems.push(`${issue.path.join('.')} ${issue.message}`);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    problems.push(`${spelled(env, path.join('.'))} ${message}`);
+  }
   if (parsed.success && !isLoopback(parsed.data.HOST) && isShort(parsed.data.SESSION_API_KEY)) {
     problems.push(
       `SESSION_API_KEY must have at least ${SHORT_KEY} characters when HOST is not loopback, as others can reach the port`,
@@ -302,27 +305,10 @@ export function isShort(key: string | undefined): boolean {
 }
 
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
-  const known = new Set<string>(NAMES.flatMap((name) => [name, `${name}_FILE`]));
+  const known = new Set<string>(NAMES.flatMap((name) => [name, fileVariable(name)]));
   return Object.keys(env)
     .filter((name) => name.startsWith('PARLEY_') && !known.has(name))
     .map((name) => `${name} is not a known variable; docs/configuration.md lists them all`);
-}
-
-function textOf(env: NodeJS.ProcessEnv, name: Name, problems: string[]): string | undefined {
-  const value = env[name];
-  const file = env[`${name}_FILE`];
-  if (!file) return value === '' ? undefined : value;
-  if (value) {
-    problems.push(`${name} and ${name}_FILE are both given; one of them must go`);
-    return undefined;
-  }
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    problems.push(`${name}_FILE names a file that cannot be read (${why})`);
-    return undefined;
-  }
 }
 
 function freeze(values: z.output<typeof VARIABLES>, env: NodeJS.ProcessEnv): Config {

@@ -40,7 +40,7 @@ export function decided(asked: ActionEvent, state: 'confirmed' | 'rejected'): Ne
 
 /** The answers of a rejection: to the action, and to what the model wanted to do after it. */
 export function rejection(asked: ActionEvent, cause: number, reason: string): NewEvent[] {
-  const why = reason === '' ? '' : ` Reason: ${reason}`;
+  const why = reason === '' ? '' : ` Reason: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`;
   const said = `Action has been rejected by the user!${why} Waiting for further user input.`;
   const held = asked.tool_call_metadata;
   const later = held?.model_response.later ?? [];
