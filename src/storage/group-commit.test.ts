@@ -9,7 +9,7 @@ import { GroupCommit } from './group-commit.ts';
 import { openForReading, openForWriting } from './sqlite.ts';
 
 /** A database of one table, what was done to it in order, and what was published. */
-async function setUp(t: TestContext, { patienceMs = 60_000 } = {}) {
+async function setUp(t: TestContext, { patienceMs = 60_000, gatherMs = 60_000 } = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'parley-commit-'));
   const path = join(directory, 'test.db');
   const database = await openForWriting(path);
@@ -32,7 +32,7 @@ async function setUp(t: TestContext, { patienceMs = 60_000 } = {}) {
       pending = [];
     },
   };
-  const commits = new GroupCommit(database, observer, patienceMs);
+  const commits = new GroupCommit(database, observer, { patienceMs, gatherMs });
   const insert = (value: string) => {
     database.prepare('insert into kept values (?)').run(value);
     pending.push(value);
@@ -82,6 +82,30 @@ test('a commit waits for the writes of the next turns while each brings more', a
   await nextTurn();
   await Promise.all([...first, write('c')]);
   assert.deepEqual(said, ['published a b c']);
+});
+
+test('a commit waits neither for the rest of a turn when that takes too long', async (t) => {
+  const { said, write } = await setUp(t, { gatherMs: 0 });
+  const next = nextTurn().then(() => said.push('the next turn'));
+  const writes = [write('a')];
+  const gathering = performance.now();
+  while (performance.now() <= gathering);
+  writes.push(write('b'));
+  await Promise.all([...writes, next]);
+  assert.deepEqual(said, ['published a b', 'the next turn']);
+});
+
+test('who is answered first goes on before the next is answered', async (t) => {
+  const { said, write } = await setUp(t);
+  await Promise.all(
+    ['a', 'b'].map(async (value) => {
+      await write(value);
+      said.push(`told ${value}`);
+      for (let n = 0; n < 100; n += 1) await Promise.resolve();
+      said.push(`${value} went on`);
+    }),
+  );
+  assert.deepEqual(said, ['published a b', 'told a', 'a went on', 'told b', 'b went on']);
 });
 
 test('a write that comes alone waits for no other', async (t) => {

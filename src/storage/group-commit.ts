@@ -35,9 +35,17 @@ const RETRY_MS = 10;
 const MOST_TURNS = 4;
 
 /**
+ * Milliseconds after which they are gathered no longer, in the middle of a turn even; or as many as the last commit took.
+ * Of two hundred agents whose models answer at once, the first ask again while the answers of the last are still read,
+ * so that they do not all come together the next time, too.
+ */
+const GATHER_MS = 5;
+
+/**
  * The writes of a turn of the event loop, or of a few in a row, in one transaction: one disk sync for all of them, a
- * savepoint for each, so that a write that fails takes nothing along. Callers are answered after the commit. When the
- * commit itself fails, all of the batch fail, and nothing of it is stored.
+ * savepoint for each, so that a write that fails takes nothing along. Callers are answered after the commit, one after
+ * the other: each goes on as far as it comes before the next. When the commit itself fails, all of the batch fail, and
+ * nothing of it is stored.
  *
  * Another process's lock is waited for here: SQLite's own wait would hold up the event loop, and every request with it.
  */
@@ -45,15 +53,25 @@ export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #observer: BatchObserver;
   readonly #patienceMs: number;
+  readonly #gatherMs: number;
   readonly #statements: Record<'begin' | 'savepoint' | 'rollbackOne' | 'release' | 'commit', StatementSync>;
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
+  /** While writes are gathered: when that is to end, and what ends it. */
+  #gathering: { until: number; end: () => void } | undefined;
+  /** Milliseconds that the last commit took. */
+  #took = 0;
 
   /** @param database has no transaction, and from now on no other one than those of this */
-  constructor(database: DatabaseSync, observer: BatchObserver, patienceMs = PATIENCE_MS) {
+  constructor(
+    database: DatabaseSync,
+    observer: BatchObserver,
+    { patienceMs = PATIENCE_MS, gatherMs = GATHER_MS } = {},
+  ) {
     this.#database = database;
     this.#observer = observer;
     this.#patienceMs = patienceMs;
+    this.#gatherMs = gatherMs;
     database.exec('pragma busy_timeout = 0');
     this.#statements = {
       begin: database.prepare('begin immediate'),
@@ -69,6 +87,7 @@ export class GroupCommit {
       // The queue holds writes of any result; each resolve gets the value of its own run.
       this.#waiting.push({ run, resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= this.#flushSoon();
+      if (this.#gathering && performance.now() > this.#gathering.until) this.#gathering.end();
     });
   }
 
@@ -89,13 +108,19 @@ export class GroupCommit {
     this.#flushing = undefined;
   }
 
-  /** Resolves when a turn of the event loop has brought no further write, or enough turns have. */
+  /** Resolves when a turn of the event loop has brought no further write, or enough turns have, or it took long enough. */
   async #gathered(): Promise<void> {
+    const until = performance.now() + Math.max(this.#gatherMs, this.#took);
     let before = 0;
     for (let turns = 0; turns < MOST_TURNS && this.#waiting.length > before; turns += 1) {
+      if (turns > 0 && performance.now() > until) break;
       before = this.#waiting.length;
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise<void>((end) => {
+        this.#gathering = { until, end };
+        setImmediate(end);
+      });
     }
+    this.#gathering = undefined;
   }
 
   /** Begins the transaction as soon as no other process has one. What cannot be had by then is given back. */
@@ -116,22 +141,24 @@ export class GroupCommit {
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { savepoint, rollbackOne, release, commit } = this.#statements;
     const began = performance.now();
-    const measured = (ok: boolean): void =>
-      this.#observer.measured?.({ writes: batch.length, seconds: (performance.now() - began) / 1000, ok });
-    const done: { waiting: Waiting; value: unknown }[] = [];
-    const refused: { waiting: Waiting; reason: unknown }[] = [];
+    const measured = (ok: boolean): void => {
+      this.#took = performance.now() - began;
+      this.#observer.measured?.({ writes: batch.length, seconds: this.#took / 1000, ok });
+    };
+    const answers: (() => void)[] = [];
     try {
       for (const waiting of batch) {
         const mark = this.#observer.mark();
         savepoint.run();
         try {
-          done.push({ waiting, value: await waiting.run() });
+          const value = await waiting.run();
+          answers.push(() => waiting.resolve(value));
         } catch (reason) {
           this.#observer.drop(mark);
           // A full or broken disk fails the whole batch: SQLite may have ended the transaction, and the commit would fail.
           if (!this.#database.isTransaction || isTrouble(reason)) throw reason;
           rollbackOne.run();
-          refused.push({ waiting, reason });
+          answers.push(() => waiting.reject(reason));
         }
         release.run();
       }
@@ -145,9 +172,12 @@ export class GroupCommit {
       return;
     }
     measured(true);
-    for (const { waiting, value } of done) waiting.resolve(value);
-    for (const { waiting, reason } of refused) waiting.reject(reason);
     this.#observer.publish();
+    for (const answer of answers) {
+      answer();
+      // Comes when all promises are dealt with that the answer has settled, and those that these settled.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+    }
   }
 
   #rollback(): void {
