@@ -64,8 +64,17 @@ export function toolsShown(tools: readonly Tool[]): unknown[] {
   });
 }
 
+/** Of our own tools, which are the same for all: to write their schemas down takes a millisecond. */
+const schemas = new WeakMap<z.ZodType, JSONSchema7>();
+
 function parametersOf({ input }: Tool): JSONSchema7 {
-  const schema = 'jsonSchema' in input ? input.jsonSchema : z.toJSONSchema(input, { io: 'input' });
+  if ('jsonSchema' in input) return withoutDraft(input.jsonSchema);
+  const known = schemas.get(input) ?? withoutDraft(z.toJSONSchema(input, { io: 'input' }));
+  schemas.set(input, known);
+  return known;
+}
+
+function withoutDraft(schema: Readonly<Record<string, unknown>>): JSONSchema7 {
   const { $schema: _, ...parameters } = schema;
   // What a server of MCP says it is, and zod's own draft, in which the members we use are the same.
   return parameters as JSONSchema7;
