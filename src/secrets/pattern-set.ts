@@ -68,7 +68,7 @@ class Search {
   readonly #text: string;
   readonly #tables: Tables;
   readonly #plain: Unescape;
-  readonly #escaped: readonly Unescape[];
+  #escaped: readonly Unescape[] | undefined;
   #sawEscape = false;
   readonly #mostSteps: number;
   #steps = 0;
@@ -78,7 +78,6 @@ class Search {
     this.#tables = tables;
     this.#mostSteps = STEPS + STEPS_PER_CHARACTER * text.length;
     this.#plain = new Unescape(text, []);
-    this.#escaped = readingsOf(text).map((escapes) => new Unescape(text, escapes));
   }
 
   /**
@@ -120,6 +119,7 @@ class Search {
     this.#sawEscape = false;
     let longest = this.#follow(start, this.#plain);
     if (this.#sawEscape) {
+      this.#escaped ??= readingsOf(this.#text).map((escapes) => new Unescape(this.#text, escapes));
       for (const reading of this.#escaped) longest = Math.max(longest, this.#follow(start, reading));
     }
     return longest;
