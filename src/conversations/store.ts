@@ -98,6 +98,8 @@ export interface ConversationStore {
   insert(conversation: NewConversation, first?: readonly NewEvent[]): Promise<number>;
   find(userId: string, id: string): Promise<Conversation | undefined>;
   get(key: number): Promise<Conversation | undefined>;
+  /** Of {@link Conversation}, alone: asked at every step. -1 also where there is no conversation. */
+  lastUserMessage(key: number): Promise<number>;
   /** The sealed request that created it. @throws ConversationGone */
   request(key: number): Promise<Sealed>;
   list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;

@@ -28,17 +28,19 @@ export class ConversationGone extends Error {
   override readonly name = 'ConversationGone';
 }
 
+export type EventsToAppend = readonly (NewEvent & { timestamp?: string })[];
+
 /** The log of every conversation, appended and never changed. Conversations are named by their number. */
 export interface EventLog {
   /**
    * Gives the events their ids and appends them; the conversation's row follows in the same transaction
    * ({@link project}). With a `generation`, only while that is the conversation's. An event that happened elsewhere
-   * before may bring its own time.
+   * before may bring its own time. Of events that name each other, a function is told the id of the first.
    * @throws Fenced, ConversationGone
    */
   append(
     conversation: number,
-    events: readonly (NewEvent & { timestamp?: string })[],
+    events: EventsToAppend | ((first: number) => EventsToAppend),
     generation?: number,
   ): Promise<Event[]>;
   read(conversation: number, range: EventRange): Promise<StoredEvent[]>;

@@ -1,4 +1,4 @@
-import type { Journal, StepRecord } from '../agent/journal.ts';
+import type { Answered, Journal, StepRecord } from '../agent/journal.ts';
 import type { ProviderWrite } from '../agent/tools/provider/hosted.ts';
 import type { AuditFact, AuditStore } from '../audit/audit.ts';
 import type { OpenActionStore } from '../conversations/open-actions.ts';
@@ -75,24 +75,28 @@ export class RunJournal implements Journal {
   async recordStep(events: readonly NewEvent[], step: StepRecord): Promise<Event[]> {
     const { conversation, generation } = this.#options;
     const redacted = await this.#redacted(events);
-    const { answers = [] } = step;
-    const answered = await this.#redacted(answers.map(({ event }) => event));
+    const answers: Answered[] = [];
+    for (const { to, event } of step.answers ?? []) {
+      if (!redacted[to]) throw new RangeError(`step has no event ${to}`);
+      answers.push({ to, event: await redactInTurns(event, this.#options.redactor) });
+    }
     return await this.#write(async (stores) => {
       const { events: log, conversations, openActions } = stores;
-      const appended = await this.#append(log, redacted);
+      // Both at once: the head of the log is read and written once.
+      const answered = (first: number) => answers.map(({ to, event }) => ({ ...event, cause: first + to }));
+      const appended = await log.append(
+        conversation,
+        (first) => [...redacted, ...answered(first)],
+        generation,
+      );
       for (const index of step.open) {
         const event = appended[index];
         if (!event) throw new RangeError(`step has no event ${index}`);
         await openActions.set(conversation, event.id, stateOf(index, step));
       }
-      const causes = answers.map(({ to }) => causeAt(to, appended));
-      const after = await this.#append(
-        log,
-        answered.map((event, n) => ({ ...event, ...causes[n] })),
-      );
       await conversations.change(conversation, { iterations: step.iterations }, generation);
       if (step.settled?.length) await this.#setAside(stores, step.settled, {});
-      return [...appended, ...after];
+      return appended;
     });
   }
 
@@ -133,8 +137,7 @@ export class RunJournal implements Journal {
   }
 
   async lastUserMessage(): Promise<number> {
-    const row = await this.#options.read.conversations.get(this.#options.conversation);
-    return row?.lastUserMessage ?? -1;
+    return await this.#options.read.conversations.lastUserMessage(this.#options.conversation);
   }
 
   async #facts(conversations: ConversationStore, writes: readonly ProviderWrite[]): Promise<AuditFact[]> {
@@ -181,12 +184,6 @@ export class RunJournal implements Journal {
   #write<T>(work: (stores: JournalStores) => Promise<T>): Promise<T> {
     return this.#options.transact(work);
   }
-}
-
-function causeAt(index: number, appended: readonly Event[]): { cause: number } {
-  const event = appended[index];
-  if (!event) throw new RangeError(`step has no event ${index}`);
-  return { cause: event.id };
 }
 
 function stateOf(index: number, { started, awaiting }: StepRecord): OpenActionState {

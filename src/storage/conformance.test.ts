@@ -66,6 +66,7 @@ const PORTS: Record<keyof Stores, { facts: Facts; methods: string[]; noticedTwic
       'insert',
       'find',
       'get',
+      'lastUserMessage',
       'request',
       'list',
       'change',

@@ -238,6 +238,9 @@ export const conversationDrivingFacts: Facts = {
       EMPTY_PROJECTION,
     );
     assert.partialDeepStrictEqual(row, { agentState, lastUserMessage, accumulatedCost, condensation });
+    const { conversations } = under.storage.read;
+    assert.equal(await conversations.lastUserMessage(key), lastUserMessage);
+    assert.equal(await conversations.lastUserMessage(key + 1), -1);
   },
 
   'those of disabled users are found while they start or run': async (under) => {

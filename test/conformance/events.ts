@@ -18,7 +18,12 @@ const ALL = { from: 0, limit: 10_000, maxBytes: Number.MAX_SAFE_INTEGER };
 const message = (text = 'hello') => userMessage(text);
 const messages = (count: number) => Array.from({ length: count }, (_, n) => message(`number ${n}`));
 
-function append(under: StoresUnderTest, key: number, events: NewEvent[], generation?: number) {
+function append(
+  under: StoresUnderTest,
+  key: number,
+  events: NewEvent[] | ((first: number) => NewEvent[]),
+  generation?: number,
+) {
   return under.storage.transact((stores) => stores.events.append(key, events, generation));
 }
 
@@ -90,6 +95,21 @@ export const eventLogFacts: Facts = {
     assert.deepEqual(log, [...first, ...second]);
     assert.deepEqual(withoutPlace(log[2]!), stateChanged('running'));
     assert.match(log[2]!.timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/);
+  },
+
+  'events that name each other are told the id of the first': async (under) => {
+    const key = await addConversation(under);
+    const [before] = await append(under, key, [message()]);
+    const [action, answer] = await append(under, key, (first) => [
+      message('done?'),
+      observation('environment', 'null', '', {}, { cause: first }),
+    ]);
+    assert.deepEqual(idsOf([before!, action!, answer!]), [0, 1, 2]);
+    assert.partialDeepStrictEqual(parsed(await under.storage.read.events.read(key, ALL)), [
+      before,
+      action,
+      { ...answer, cause: 1 },
+    ]);
   },
 
   'ids have no gaps when many append at once': async (under) => {

@@ -1,7 +1,7 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { type Kysely, type Selectable, sql, type Updateable } from 'kysely';
 import type { ConversationError, ConversationStatus } from '../../contract/conversations.ts';
 import type { ProviderName } from '../../contract/providers.ts';
-import type { Conversation } from '../../conversations/store.ts';
+import type { Conversation, ConversationChange } from '../../conversations/store.ts';
 import type { AgentState } from '../../events/event.ts';
 import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
@@ -42,7 +42,7 @@ export const COLUMNS = [
 type Row = Selectable<Schema['conversations']>;
 
 /** Behind all who wait or are driven. */
-export const LAST_IN_LINE = sql<number>`(select coalesce(max(turn), 0) + 1 from conversations where turn is not null)`;
+const LAST_IN_LINE = sql<number>`(select coalesce(max(turn), 0) + 1 from conversations where turn is not null)`;
 /** What the creator gives of a conversation; the rest of a row begins the same for all. */
 type New = Pick<
   Row,
@@ -102,6 +102,55 @@ export function insertOf(db: Kysely<Schema>) {
       })
       .returning('key'),
   );
+}
+
+type Change = Updateable<Schema['conversations']>;
+
+/**
+ * Changes a row; with a generation only while that is its own. Members that are changed together have a query of their
+ * own, which is built once: steps come here.
+ */
+export function updateOf(db: Kysely<Schema>) {
+  const built = new Map<string, ReturnType<typeof build>>();
+  const build = (names: readonly (keyof Change)[], wanted: boolean | undefined, isFenced: boolean) =>
+    prepared(db, (value: Value<Change & { key: number; generation: number }>) => {
+      const row = Object.fromEntries(names.map((name) => [name, value(name)]));
+      const turn = wanted === undefined ? {} : wanted ? WANTED : UNWANTED;
+      const query = db
+        .updateTable('conversations')
+        .set({ ...row, ...turn })
+        .where('key', '=', value('key'));
+      return isFenced ? query.where('generation', '=', value('generation')) : query;
+    });
+  return (key: number, change: ConversationChange, generation?: number) => {
+    const row = changed(change);
+    const names = Object.keys(row) as (keyof Change)[];
+    const shape = `${names.join()} ${change.wanted} ${generation !== undefined}`;
+    const update = built.get(shape) ?? build(names, change.wanted, generation !== undefined);
+    built.set(shape, update);
+    return update({ ...row, key, generation: generation ?? 0 });
+  };
+}
+
+/** Who has a turn keeps it. */
+const WANTED = { wanted: 1, turn: sql<number>`coalesce(turn, ${LAST_IN_LINE})` };
+const UNWANTED = { wanted: 0, turn: sql<number | null>`case when driver is null then null else turn end` };
+
+/** All but whether it is wanted: its turn goes with that. */
+function changed(change: ConversationChange): Change {
+  const row: Change = { updated_at: new Date().toISOString() };
+  if (change.title !== undefined) row.title = change.title;
+  if (change.status !== undefined) row.status = change.status;
+  if (change.runtimeStatus !== undefined) row.runtime_status = change.runtimeStatus;
+  if (change.error !== undefined) row.error = change.error && JSON.stringify(change.error);
+  if (change.unfinished !== undefined) row.unfinished = change.unfinished ? 1 : 0;
+  if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
+  if (change.iterations !== undefined) row.iterations = change.iterations;
+  if (change.iterationsFrom !== undefined) row.iterations_from = change.iterationsFrom;
+  if (change.budgetFrom !== undefined) row.budget_from = change.budgetFrom;
+  if (change.reserved !== undefined) row.reserved = JSON.stringify(change.reserved);
+  if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
+  return row;
 }
 
 /** The row as the service knows it. */

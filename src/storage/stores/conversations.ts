@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Updateable } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type {
   Conversation,
   ConversationChange,
@@ -14,7 +14,7 @@ import type { Sealed } from '../../secrets/vault.ts';
 import { prepared, type Value } from '../prepared.ts';
 import type { Remembered } from '../remembered.ts';
 import type { Schema } from '../schema.ts';
-import { COLUMNS, conversationOf, insertOf, LAST_IN_LINE } from './conversation-row.ts';
+import { COLUMNS, conversationOf, insertOf, updateOf } from './conversation-row.ts';
 import { numbered, type StoreEvents } from './events.ts';
 
 export class SqlConversationStore implements ConversationStore {
@@ -24,7 +24,9 @@ export class SqlConversationStore implements ConversationStore {
   readonly #insert;
   readonly #find;
   readonly #get;
+  readonly #lastUserMessage;
   readonly #request;
+  readonly #update;
   readonly #countWaiting;
 
   /**
@@ -46,9 +48,13 @@ export class SqlConversationStore implements ConversationStore {
     this.#get = prepared(db, (value: Value<{ key: number }>) =>
       db.selectFrom('conversations').select(COLUMNS).where('key', '=', value('key')),
     );
+    this.#lastUserMessage = prepared(db, (value: Value<{ key: number }>) =>
+      db.selectFrom('conversations').select('last_user_message').where('key', '=', value('key')),
+    );
     this.#request = prepared(db, (value: Value<{ key: number }>) =>
       db.selectFrom('conversations').select('request').where('key', '=', value('key')),
     );
+    this.#update = updateOf(db);
     this.#countWaiting = prepared(db, (value: Value<{ userId: string }>) =>
       db
         .selectFrom('conversations')
@@ -96,6 +102,11 @@ export class SqlConversationStore implements ConversationStore {
     return row && conversationOf(row);
   }
 
+  async lastUserMessage(key: number): Promise<number> {
+    const [row] = (await this.#lastUserMessage({ key })).rows;
+    return row?.last_user_message ?? -1;
+  }
+
   async request(key: number): Promise<Sealed> {
     const [row] = (await this.#request({ key })).rows;
     if (!row) throw new ConversationGone(`conversation ${key} is not there`);
@@ -120,26 +131,9 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async change(key: number, change: ConversationChange, generation?: number): Promise<void> {
-    const row: Updateable<Schema['conversations']> = { updated_at: new Date().toISOString() };
-    if (change.title !== undefined) row.title = change.title;
-    if (change.status !== undefined) row.status = change.status;
-    if (change.runtimeStatus !== undefined) row.runtime_status = change.runtimeStatus;
-    if (change.error !== undefined) row.error = change.error && JSON.stringify(change.error);
-    if (change.unfinished !== undefined) row.unfinished = change.unfinished ? 1 : 0;
-    if (change.prepared !== undefined) row.prepared = change.prepared ? 1 : 0;
-    if (change.iterations !== undefined) row.iterations = change.iterations;
-    if (change.iterationsFrom !== undefined) row.iterations_from = change.iterationsFrom;
-    if (change.budgetFrom !== undefined) row.budget_from = change.budgetFrom;
-    if (change.reserved !== undefined) row.reserved = JSON.stringify(change.reserved);
-    if (change.selectedBranch !== undefined) row.selected_branch = change.selectedBranch;
-    let query = this.#db.updateTable('conversations').set(row).where('key', '=', key);
-    if (change.wanted !== undefined) {
-      this.#waiting?.forget();
-      query = query.set(change.wanted ? WANTED : UNWANTED);
-    }
-    if (generation !== undefined) query = query.where('generation', '=', generation);
-    const { numUpdatedRows } = await query.executeTakeFirst();
-    if (numUpdatedRows === 0n) throw await this.#missing(key);
+    if (change.wanted !== undefined) this.#waiting?.forget();
+    const { numAffectedRows } = await this.#update(key, change, generation);
+    if (numAffectedRows === 0n) throw await this.#missing(key);
   }
 
   async remove(key: number): Promise<void> {
@@ -312,7 +306,3 @@ const BY_HAND = 'gui';
 /** Written out, as the indexes of those that wait, or do not, are taken only then. */
 const ONE = sql.lit(1);
 const ZERO = sql.lit(0);
-
-/** Who has a turn keeps it. */
-const WANTED = { wanted: 1, turn: sql<number>`coalesce(turn, ${LAST_IN_LINE})` };
-const UNWANTED = { wanted: 0, turn: sql<number | null>`case when driver is null then null else turn end` };

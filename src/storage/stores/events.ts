@@ -1,9 +1,10 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Event, NewEvent } from '../../events/event.ts';
+import type { Event } from '../../events/event.ts';
 import {
   ConversationGone,
   type EventLog,
   type EventRange,
+  type EventsToAppend,
   Fenced,
   type StoredEvent,
 } from '../../events/log.ts';
@@ -74,7 +75,7 @@ export class SqlEventLog implements EventLog {
 
   async append(
     conversation: number,
-    events: readonly (NewEvent & { timestamp?: string })[],
+    given: EventsToAppend | ((first: number) => EventsToAppend),
     generation?: number,
   ): Promise<Event[]> {
     const [row] = (await this.#head({ key: conversation })).rows;
@@ -82,9 +83,11 @@ export class SqlEventLog implements EventLog {
     if (generation !== undefined && row.generation !== generation) {
       throw new Fenced(`generation ${generation} no longer drives conversation ${conversation}`);
     }
+    const first = row.last_event_id + 1;
+    const events = typeof given === 'function' ? given(first) : given;
     if (events.length === 0) return [];
     const now = new Date().toISOString();
-    const { appended, stored, projection } = numbered(events, row.last_event_id + 1, now, {
+    const { appended, stored, projection } = numbered(events, first, now, {
       agentState: row.agent_state as AgentState,
       accumulatedCost: row.accumulated_cost,
       promptTokens: row.prompt_tokens,
@@ -124,7 +127,7 @@ export class SqlEventLog implements EventLog {
  * @param at when they happen, but for those that bring their own time
  */
 export function numbered(
-  events: readonly (NewEvent & { timestamp?: string })[],
+  events: EventsToAppend,
   first: number,
   at: string,
   before: Projection,

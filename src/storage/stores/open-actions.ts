@@ -5,12 +5,11 @@ import { prepared, type Value } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 
 export class SqlOpenActionStore implements OpenActionStore {
-  readonly #db: Kysely<Schema>;
   readonly #of;
   readonly #set;
+  readonly #close;
 
   constructor(db: Kysely<Schema>) {
-    this.#db = db;
     this.#of = prepared(db, (value: Value<{ conversation: number }>) =>
       db
         .selectFrom('open_actions')
@@ -28,6 +27,12 @@ export class SqlOpenActionStore implements OpenActionStore {
         })
         .onConflict((c) => c.columns(['conversation', 'event_id']).doUpdateSet({ state: value('state') })),
     );
+    this.#close = prepared(db, (value: Value<Pick<Schema['open_actions'], 'conversation' | 'event_id'>>) =>
+      db
+        .deleteFrom('open_actions')
+        .where('conversation', '=', value('conversation'))
+        .where('event_id', '=', value('event_id')),
+    );
   }
 
   async of(conversation: number): Promise<OpenAction[]> {
@@ -40,11 +45,6 @@ export class SqlOpenActionStore implements OpenActionStore {
   }
 
   async close(conversation: number, eventIds: readonly number[]): Promise<void> {
-    if (eventIds.length === 0) return;
-    await this.#db
-      .deleteFrom('open_actions')
-      .where('conversation', '=', conversation)
-      .where('event_id', 'in', eventIds)
-      .execute();
+    for (const eventId of eventIds) await this.#close({ conversation, event_id: eventId });
   }
 }
