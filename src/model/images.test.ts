@@ -34,10 +34,10 @@ describe('images by address', () => {
       const [image] = other?.role === 'user' ? other.content : [];
       assert.ok(image?.type === 'file' && image.data.type === 'data');
       assert.deepEqual([image.data.data.length, image.mediaType], [2 * MIB, 'image/png']);
-      given.add(other);
+      given.add(own).add(other);
     }
     assert.deepEqual(asked, ['/2']);
-    assert.equal(given.size, 1, 'the same object each time');
+    assert.equal(given.size, 2, 'the same objects each time');
   });
 
   it('are bounded, each and together, and say which is too much', async () => {

@@ -75,7 +75,7 @@ export class ImageSource {
       const content: UserPart[] = [];
       for (const part of message.content) content.push(await withImage(part));
       const filled = { ...message, content };
-      if (message.content.every((part) => this.#isHere(part))) {
+      if (message.content.every((part, n) => part === content[n] || this.#isHere(part))) {
         this.#filled.set(message, { message: filled, bytes: bytes - before });
       }
       return filled;

@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 import { fc } from '../../test/support/samples.ts';
 import { type Message, userText } from './message.ts';
-import { reusingPrefix } from './prompt-prefix.ts';
+import { inChat, inResponses, reusingPrefix } from './prompt-prefix.ts';
 import type { ModelClient } from './run-model.ts';
 
 type Fetch = typeof globalThis.fetch;
 
-const opening = (fetch: Fetch): LanguageModelV4 =>
+const chat = (fetch: Fetch): LanguageModelV4 =>
   createOpenAICompatible({ name: 'compatible', baseURL: 'http://model/v1', includeUsage: true, fetch })('m');
-const inChat = (content: string) => JSON.stringify({ role: 'user', content });
+const responses = (fetch: Fetch): LanguageModelV4 =>
+  createOpenAI({ baseURL: 'http://model/v1', apiKey: 'key', fetch })('gpt-5.1');
+const PROTOCOLS = [
+  { protocol: 'Chat Completions', opening: chat, written: inChat },
+  { protocol: 'Responses', opening: responses, written: inResponses },
+];
 
 /** What is sent, as text. Each is answered by the end of a stream. */
 function wire() {
@@ -81,28 +87,8 @@ const change = fc.oneof(
   },
 );
 
-test('what is sent is what the client makes of the whole, however the history came to be', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(change, text), { minLength: 1, maxLength: 15 }), async (changes) => {
-      const [reused, whole] = [wire(), wire()];
-      const [client, bare] = [reusingPrefix(opening, reused.fetch, inChat), opening(whole.fetch)];
-      let history: Message[] = [userText('Begin.')];
-      for (const [changed, instructions] of changes) {
-        history = changed(history);
-        const last = history.at(-1);
-        // As a step asks: the system's and the last message are new objects each time.
-        const prompt = [system(instructions), ...history.slice(0, -1), ...(last ? [{ ...last }] : [])];
-        await ask(client, prompt);
-        await ask(bare, prompt);
-      }
-      assert.deepEqual(reused.bodies, whole.bodies);
-    }),
-    { numRuns: 200 },
-  );
-});
-
 /** A client that notes how many messages it is given. */
-function counting() {
+function counting(opening = chat) {
   const given: number[] = [];
   const counted = (fetch: Fetch): LanguageModelV4 => {
     const client = opening(fetch);
@@ -119,22 +105,44 @@ function counting() {
 const history = Array.from({ length: 50 }, (_, n) => userText(`Message ${n}.`));
 const upTo = (n: number) => [system('You help.'), ...history.slice(0, n)];
 
-test('a message is written once, for as long as the history only grows', async () => {
-  const { given, counted } = counting();
-  const client = reusingPrefix(counted, wire().fetch, inChat);
-  await ask(client, upTo(48));
-  await ask(client, upTo(49));
-  await ask(client, upTo(50));
-  await ask(client, [system('Other.'), ...history.slice(0, 40)]);
-  // The system's, the last one, and two markers about those between them that are new.
-  assert.deepEqual(given, [47 + 4, 1 + 4, 1 + 4, 39 + 4]);
-});
+for (const { protocol, opening, written } of PROTOCOLS) {
+  test(`what is sent is what the client of ${protocol} makes of the whole, however the history came to be`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(change, text), { minLength: 1, maxLength: 15 }), async (changes) => {
+        const [reused, whole] = [wire(), wire()];
+        const [client, bare] = [reusingPrefix(opening, reused.fetch, written), opening(whole.fetch)];
+        let history: Message[] = [userText('Begin.')];
+        for (const [changed, instructions] of changes) {
+          history = changed(history);
+          const last = history.at(-1);
+          // As a step asks: the system's and the last message are new objects each time.
+          const prompt = [system(instructions), ...history.slice(0, -1), ...(last ? [{ ...last }] : [])];
+          await ask(client, prompt);
+          await ask(bare, prompt);
+        }
+        assert.deepEqual(reused.bodies, whole.bodies);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test(`a message is written once by the client of ${protocol}, for as long as the history only grows`, async () => {
+    const { given, counted } = counting(opening);
+    const client = reusingPrefix(counted, wire().fetch, written);
+    await ask(client, upTo(48));
+    await ask(client, upTo(49));
+    await ask(client, upTo(50));
+    await ask(client, [system('Other.'), ...history.slice(0, 40)]);
+    // The system's, the last one, and two markers about those between them that are new.
+    assert.deepEqual(given, [47 + 4, 1 + 4, 1 + 4, 39 + 4]);
+  });
+}
 
 test('requests at once get in each other’s way no more than one after the other', async () => {
   const sent = wire();
-  const client = reusingPrefix(opening, sent.fetch, inChat);
+  const client = reusingPrefix(chat, sent.fetch, inChat);
   const whole = wire();
-  const bare = opening(whole.fetch);
+  const bare = chat(whole.fetch);
   const prompts = [upTo(3), [system('A title.'), userText('Begin.')], upTo(4), upTo(2), upTo(5)];
   await Promise.all(prompts.map((prompt) => ask(client, prompt)));
   await Promise.all(prompts.map((prompt) => ask(bare, prompt)));
@@ -158,7 +166,7 @@ test('a client that writes otherwise is given the whole, and no marker is ever s
   const { given, counted } = counting();
   const [sent, whole] = [wire(), wire()];
   const client = reusingPrefix(counted, sent.fetch, (content) => JSON.stringify({ content, role: 'user' }));
-  const bare = opening(whole.fetch);
+  const bare = chat(whole.fetch);
   for (const n of [3, 4]) {
     await ask(client, upTo(n));
     await ask(bare, upTo(n));

@@ -25,6 +25,16 @@ interface Shortened {
   after: string;
 }
 
+/** How a protocol writes a message of the user that is this text. */
+type WriteText = (text: string) => string;
+
+/** In Chat Completions. */
+export const inChat: WriteText = (content) => JSON.stringify({ role: 'user', content });
+
+/** In Responses. A message depends on others there by what is not asked for alone: stored items, OpenAI's own tools. */
+export const inResponses: WriteText = (text) =>
+  JSON.stringify({ role: 'user', content: [{ type: 'input_text', text }] });
+
 /**
  * A client that writes each message of a history once, and not again at every step, as a history grows by its end. The
  * provider's client is given only the messages that the body before did not have; what that body has of the others is
@@ -32,12 +42,12 @@ interface Shortened {
  * message the same whatever stands beside it, and for those protocols alone. Messages are known again by identity; a
  * history that changed elsewhere than at its end is written anew.
  * @param open gives the provider's client, which calls by that fetch
- * @param written how the protocol writes a message of the user that is this text
+ * @param written how the protocol writes a message of the user
  */
 export function reusingPrefix(
   open: (fetch: Fetch) => LanguageModelV4,
   fetch: Fetch,
-  written: (text: string) => string,
+  written: WriteText,
 ): ModelClient {
   const underWay = new Set<Shortened>();
   let kept = NOTHING;

@@ -15,7 +15,7 @@ async function step(
 ) {
   const sent: string[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
-    sent.push(typeof init?.body === 'string' ? init.body : '');
+    sent.push(await new Response(init?.body ?? null).text());
     const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
   };

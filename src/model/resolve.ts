@@ -5,9 +5,11 @@ import { ANTHROPIC_DEMANDS, CHAT_DEMANDS, meeting } from './demands.ts';
 import { ImageSource } from './images.ts';
 import { PROVIDERS, routeOf, splitName, type ModelRoute } from './name.ts';
 import { contextWindow } from './price.ts';
-import { reusingPrefix } from './prompt-prefix.ts';
+import { inChat, inResponses, reusingPrefix } from './prompt-prefix.ts';
 import type { ModelClient, RunModel } from './run-model.ts';
 import { Sight } from './sight.ts';
+
+type Fetch = typeof globalThis.fetch;
 
 export interface ModelSettings {
   /** `provider/model` as LiteLLM writes it; with a base URL any name the server there knows. */
@@ -25,11 +27,7 @@ export const USUAL_WINDOW = 128_000;
  * @param unknownWindow tokens of a model whose window is not known
  * @throws ServiceError invalid_request, when the settings do not say where the model is
  */
-export function resolveModel(
-  settings: ModelSettings,
-  fetch: typeof globalThis.fetch,
-  unknownWindow = USUAL_WINDOW,
-): RunModel {
+export function resolveModel(settings: ModelSettings, fetch: Fetch, unknownWindow = USUAL_WINDOW): RunModel {
   const { name, apiKey } = settings;
   const route = routeOf(name, settings.baseUrl);
   if (!route) throw new ServiceError('invalid_request', whatToSet(name));
@@ -58,13 +56,14 @@ function whatToSet(name: string): string {
 async function client(
   { protocol, baseUrl: baseURL, model }: ModelRoute,
   key: Secret | null,
-  fetch: typeof globalThis.fetch,
+  fetch: Fetch,
 ): Promise<ModelClient> {
   const apiKey = key?.unwrap() ?? '';
   switch (protocol) {
     case 'openai': {
       const { createOpenAI } = await import('@ai-sdk/openai');
-      return createOpenAI({ baseURL, apiKey, fetch })(model);
+      const open = (prefixed: Fetch) => createOpenAI({ baseURL, apiKey, fetch: prefixed })(model);
+      return reusingPrefix(open, fetch, inResponses);
     }
     case 'anthropic': {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
@@ -78,11 +77,8 @@ async function client(
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       const auth = apiKey === '' ? {} : { apiKey };
       const options = { name: 'compatible', baseURL, includeUsage: true, ...auth };
-      return reusingPrefix(
-        (prefixed) => createOpenAICompatible({ ...options, fetch: prefixed })(model),
-        meeting(CHAT_DEMANDS, fetch),
-        (content) => JSON.stringify({ role: 'user', content }),
-      );
+      const open = (prefixed: Fetch) => createOpenAICompatible({ ...options, fetch: prefixed })(model);
+      return reusingPrefix(open, meeting(CHAT_DEMANDS, fetch), inChat);
     }
   }
 }
