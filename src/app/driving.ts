@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { gitProvider } from '../git/git-providers.ts';
-import { type Subscriptions, WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
+import { WAITS_FOR_ITS_TURN } from '../live/status.ts';
+import type { Subscriptions } from '../live/subscriptions.ts';
 import type { Analytics } from '../observe/analytics.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -39,11 +39,11 @@ describe('removing conversations', () => {
   test('is finished for those whose row is gone, and their watchers are told', async () => {
     const key = await create('one');
     const watcher = all.subscriptions.subscribe(key, 1_000);
-    const waiting = watcher.take();
+    const ended = watcher.follow({ write: () => {}, hasRoom: () => true }, 1_000);
     await all.storage.transact(({ conversations }) => conversations.remove(key));
     await all.service.finishRemovals();
     assert.deepEqual(discarded, [key]);
-    assert.equal(await waiting, undefined);
+    assert.equal(await ended, true);
     assert.deepEqual(await all.storage.read.conversations.removed(), []);
   });
 

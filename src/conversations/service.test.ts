@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { startConversations, type TestConversations } from '../../test/support/conversations.ts';
 import { ServiceError } from '../errors.ts';
 import { inertAction } from '../events/build.ts';
-import { WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
+import { type StatusUpdate, WAITS_FOR_ITS_TURN } from '../live/status.ts';
+import type { Subscription } from '../live/subscription.ts';
 import { Secret } from '../secrets/secret.ts';
 import { canonicalRequest, selectionOf, storedRequest } from './request.ts';
 
@@ -11,6 +12,18 @@ const messages = async (c: TestConversations, id: string): Promise<string[]> =>
   (await c.events(id)).flatMap((event) =>
     'action' in event && event.action === 'message' ? [event.args.content] : [],
   );
+
+/** Resolves as soon as the status is told, with all that were. */
+function untilTold(watching: Subscription, status: StatusUpdate): Promise<StatusUpdate[]> {
+  const told: StatusUpdate[] = [];
+  return new Promise((resolve, reject) => {
+    const write = ({ statuses }: { statuses: readonly StatusUpdate[] }): void => {
+      told.push(...statuses);
+      if (told.includes(status)) resolve(told);
+    };
+    watching.follow({ write, hasRoom: () => true }, 1_000).catch(reject);
+  });
+}
 
 describe('create or join', () => {
   let c: TestConversations;
@@ -257,13 +270,13 @@ describe('the line of those that wait for their turn', () => {
     await c.until('driven', (view) => view.status === 'RUNNING');
     await c.service.create(c.principal, { conversation_id: 'waits', initial_user_msg: 'two' });
     const watching = c.subscriptions.subscribe(await c.service.keyOf(c.principal, 'ready'), 1_000);
-    const told = watching.take();
+    const told = untilTold(watching, WAITS_FOR_ITS_TURN);
     assert.equal(await queued('ready'), false);
     assert.equal(await queued('driven'), false);
     assert.equal(await queued('waits'), true);
     await c.service.message(c.principal, 'ready', { content: 'three' });
     assert.equal(await queued('ready'), true);
-    assert.deepEqual(await told, [{ kind: 'status', status: WAITS_FOR_ITS_TURN }]);
+    assert.deepEqual(await told, [WAITS_FOR_ITS_TURN]);
     watching.close();
     await c.service.stop(c.principal, 'waits');
     assert.equal(await queued('waits'), false);
@@ -271,11 +284,9 @@ describe('the line of those that wait for their turn', () => {
 
   it('is left by who is stopped: started again, it comes anew, and is told so', async () => {
     const watching = c.subscriptions.subscribe(await c.service.keyOf(c.principal, 'waits'), 1_000);
+    const told = untilTold(watching, WAITS_FOR_ITS_TURN);
     await c.service.start(c.principal, 'waits');
-    const told: unknown[] = [];
-    while (!told.includes(WAITS_FOR_ITS_TURN)) {
-      for (const item of (await watching.take()) ?? []) if (item.kind === 'status') told.push(item.status);
-    }
+    await told;
     watching.close();
     await c.service.stop(c.principal, 'waits');
   });

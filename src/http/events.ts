@@ -20,7 +20,8 @@ import { ServiceError } from '../errors.ts';
 import { isHidden } from '../events/hidden.ts';
 import type { EventRange, StoredEvent } from '../events/log.ts';
 import { writeEvents } from '../live/sse.ts';
-import { type Subscriptions, WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
+import { WAITS_FOR_ITS_TURN } from '../live/status.ts';
+import type { Subscriptions } from '../live/subscriptions.ts';
 import { byId, FULL, INVALID, UNKNOWN } from './conversations.ts';
 import { filterOf, readMatching } from './event-filter.ts';
 import type { Routes } from './routes.ts';
@@ -119,7 +120,7 @@ export function eventRoutes({ service, subscriptions, stillAllowed }: EventRoute
           key,
           firstWanted(headers['last-event-id'], query.start_id),
         );
-        if (queued) subscription.tell(WAITS_FOR_ITS_TURN);
+        if (queued) subscription.offer({ statuses: [WAITS_FOR_ITS_TURN], events: [] });
         reply.hijack();
         reply.raw.writeHead(200, {
           ...Object.fromEntries(

@@ -8,7 +8,7 @@ import { type TestServer, startHttp } from '../../test/support/http.ts';
 import { MemoryConversation } from '../../test/support/memory-conversation.ts';
 import { agentMessage, stateChanged, userMessage } from '../events/build.ts';
 import { LiveSockets } from '../live/socketio.ts';
-import { WAITS_FOR_ITS_TURN } from '../live/subscriptions.ts';
+import { WAITS_FOR_ITS_TURN } from '../live/status.ts';
 import { eventRoutes } from './events.ts';
 import { loginRoutes } from './login.ts';
 import { socketRoutes } from './sockets.ts';

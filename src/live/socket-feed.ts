@@ -1,7 +1,10 @@
 import type { Socket as Connection } from 'engine.io';
 import type { StoredEvent } from '../events/log.ts';
 import { isStateEvent, liveText, replayText } from './socket-rules.ts';
-import type { Item, Subscription } from './subscriptions.ts';
+import type { Batch, Subscription } from './subscription.ts';
+
+/** What a client may leave unsent and be given more, in characters. */
+const ROOM = 64 * 1024;
 
 export interface FeedOptions {
   connection: Connection;
@@ -16,46 +19,32 @@ export interface FeedOptions {
 
 /** Writes a subscription to a Socket.IO connection until either side ends; false when the client took too little. */
 export async function feed(options: FeedOptions): Promise<boolean> {
-  const { connection, subscription } = options;
-  for (let items = await subscription.take(); items; items = await subscription.take()) {
-    const texts = items.map((item) => textOf(item, options)).filter((text) => text !== null);
-    if (texts.length > 0 && !(await sent(connection, texts, options.stalled))) return false;
-  }
-  return true;
+  const { connection, subscription, stalled } = options;
+  let unsent = 0;
+  const write = (batch: Batch): void => {
+    for (const text of textsOf(batch, options)) {
+      unsent += text.length;
+      connection.write(eventPacket(text), {}, () => {
+        unsent -= text.length;
+        subscription.resume();
+      });
+    }
+  };
+  return await subscription.follow({ write, hasRoom: () => unsent < ROOM }, stalled);
 }
 
-function textOf(item: Item, { newest, newestState }: FeedOptions): string | null {
-  if (item.kind === 'status') return JSON.stringify(item.status);
-  return item.event.id <= newest ? replayText(item.event, newestState) : liveText(item.event);
+function textsOf({ statuses, events }: Batch, { newest, newestState }: FeedOptions): string[] {
+  return [
+    ...statuses.map((status) => JSON.stringify(status)),
+    ...events
+      .map((event) => (event.id <= newest ? replayText(event, newestState) : liveText(event)))
+      .filter((text) => text !== null),
+  ];
 }
 
 /** An `oh_event` as a packet (Socket.IO protocol 5: EVENT in the default namespace): its JSON is handed on as it stands. */
 export function eventPacket(json: string): string {
   return `2["oh_event",${json}]`;
-}
-
-/**
- * Whether the client's connection took it all, within the time it has. Nothing more is taken from the log before, so
- * that a client that does not read costs no more than this.
- */
-async function sent(connection: Connection, texts: readonly string[], ms: number): Promise<boolean> {
-  return await new Promise<boolean>((resolve) => {
-    const end = (done: boolean) => (): void => {
-      clearTimeout(late);
-      connection.off('close', onEnd);
-      connection.off('upgrade', onEnd);
-      resolve(done);
-    };
-    // A closed connection ends the subscription; what waits at an upgrade goes out by the new transport.
-    const onEnd = end(true);
-    const late = setTimeout(end(false), ms);
-    connection.once('close', onEnd);
-    connection.once('upgrade', onEnd);
-    for (const [index, text] of texts.entries()) {
-      connection.write(eventPacket(text), {}, index === texts.length - 1 ? onEnd : undefined);
-    }
-    if (connection.readyState !== 'open') onEnd();
-  });
 }
 
 export interface LogEnd {

@@ -6,7 +6,8 @@ import { Server, type Socket } from 'socket.io';
 import { LARGE_BODY } from '../contract/conversations.ts';
 import { every } from '../every.ts';
 import { type LogEnd, eventPacket, feed } from './socket-feed.ts';
-import { type Subscriptions, WAITS_FOR_ITS_TURN } from './subscriptions.ts';
+import { WAITS_FOR_ITS_TURN } from './status.ts';
+import type { Subscriptions } from './subscriptions.ts';
 
 /** Somebody who may follow a conversation, and what it is to them. */
 export interface Visitor {
@@ -143,7 +144,7 @@ export class LiveSockets {
     const subscription = this.#options.subscriptions.subscribe(visitor.conversation, from);
     socket.once('disconnect', () => subscription.close());
     if (!socket.connected) return subscription.close();
-    if (visitor.waits) subscription.tell(WAITS_FOR_ITS_TURN);
+    if (visitor.waits) subscription.offer({ statuses: [WAITS_FOR_ITS_TURN], events: [] });
     const refused = visitor.join(end).then((why) => why !== null && tell(connection, why));
     refused.catch(this.#options.onError);
     try {

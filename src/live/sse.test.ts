@@ -156,6 +156,25 @@ test('a client that goes leaves nothing behind', async () => {
   await s.close();
 });
 
+test('a client that has gone before its stream begins leaves nothing behind', async () => {
+  const subscriptions = new Subscriptions(() => Promise.resolve([]));
+  const server = createServer((_, response) => {
+    response.once('close', () => {
+      const subscription = subscriptions.subscribe(1, 0);
+      void writeEvents(response, { subscription, allowed: () => Promise.resolve(true) }).then(() =>
+        server.close(),
+      );
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = connect(port, '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n', () => client.destroy());
+  await once(server, 'close');
+  assert.equal(subscriptions.size, 0);
+});
+
 test('what is said to many is whole for each: several events at once, and letters of several bytes', async () => {
   const s = await streaming();
   const clients = await Promise.all([s.open(), s.open(), s.open()]);

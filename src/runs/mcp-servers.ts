@@ -1,6 +1,6 @@
 import type { McpConnection, McpTimeouts } from '../mcp/connection.ts';
 import { ConversationServers, type ServersOfRun } from '../mcp/conversation-servers.ts';
-import type { StatusUpdate } from '../live/subscriptions.ts';
+import type { StatusUpdate } from '../live/status.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
 export interface McpServersOptions {

@@ -7,7 +7,7 @@ import { ownServers } from '../conversations/own-servers.ts';
 import type { ConversationRequest } from '../conversations/request.ts';
 import { errorObservation } from '../events/build.ts';
 import type { NewEvent } from '../events/event.ts';
-import type { StatusUpdate } from '../live/subscriptions.ts';
+import type { StatusUpdate } from '../live/status.ts';
 import { readMicroagents, type RepositoryKnowledge } from '../microagents/read.ts';
 import type { ConversationServers } from '../mcp/conversation-servers.ts';
 import { namedServers } from '../mcp/server.ts';
