@@ -92,12 +92,12 @@ function carriedFrom(
   limit: number,
 ): Carried {
   const { carried, pending, asked } = history;
-  const messagesOf = (unit: Unit) => (unit.kind === 'user' ? unit.messages : []);
+  const messagesIn = (unit: Unit) => (unit.kind === 'user' ? unit.messages : []);
   const later = history.units.filter((unit) => unit.first > last);
   const done = later.flatMap((unit) => (unit.kind === 'told' && unit.of !== undefined ? [unit.of] : []));
-  const said = [...later.flatMap(messagesOf), ...pending].map(({ id }) => id);
+  const said = [...later.flatMap(messagesIn), ...pending].map(({ id }) => id);
   const waiting = [...said, ...done, ...asked].filter((id) => id <= last);
-  const words = units.flatMap(messagesOf).map(wordsOf);
+  const words = units.flatMap(messagesIn).map(wordsOf);
   return {
     steps: (carried?.steps ?? 0) + units.filter(({ kind }) => kind === 'step').length,
     said: latest([...(carried?.said ?? []), ...words], Math.floor(limit * SHARES.said)),

@@ -1,5 +1,6 @@
 import { type Message, userText } from '../model/message.ts';
-import { type History, messagesOf, type Unit } from './history.ts';
+import type { History, Unit } from './history.ts';
+import { messagesOf } from './messages.ts';
 import { enclosed } from './prompts/enclosed.ts';
 import { tokensOfText } from './tokens.ts';
 import { cutUnit, isWhole, tokensOf } from './window.ts';
