@@ -303,6 +303,21 @@ test('what is shown again is the same object, until something is forgotten', asy
   assert.ok(messagesShown(world.run.history, 1_500).length < after.length);
 });
 
+test('what is shown again is the same object, too, when the user has spoken and there was nothing to tell with it', async () => {
+  const step: Happening = { kind: 'step', calls: ['run'], size: 1 };
+  const spoken: Happening[] = [
+    { kind: 'message', size: 1 },
+    { kind: 'takeUp', context: false },
+  ];
+  const world = await worldOf([step, ...spoken, step]);
+  for (const more of [[step], [...spoken, step]]) {
+    const before = messagesShown(world.run.history, 3_000);
+    for (const one of more) await world.happen(one);
+    const after = messagesShown(world.run.history, 3_000);
+    for (const [n, message] of before.entries()) assert.equal(after[n], message);
+  }
+});
+
 test('a log without anything to forget is left as it is', async () => {
   const world = await worldOf([{ kind: 'step', calls: ['run'], size: 30_000 }]);
   await world.condense(1_000, 'none');

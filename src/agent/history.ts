@@ -18,6 +18,7 @@ import { estimateTold, ranTold, recallTold, resultTold, type Told, type UserMess
 
 /** What the model sees in one piece or not at all. */
 export type Unit = Span &
+  /** `context`: what is told with it, "" when there is nothing to tell; null until that is known. */
   (
     | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
     | { kind: 'said'; text: string }
@@ -55,6 +56,7 @@ export interface Call {
 }
 
 export type Step = Extract<Unit, { kind: 'step' }>;
+type Said = Extract<Unit, { kind: 'user' }>;
 
 /**
  * The conversation as the model is told it, folded from the log, event by event in the order of their ids. The same
@@ -83,6 +85,8 @@ export class History {
   /** The newest call of an answer that has calls beyond it, which are not recorded yet. */
   later: ToolCallMetadata | null = null;
   #ended: 'waiting' | 'finished' | null = 'waiting';
+  /** What was taken up last, as long as more may come that is told with it. */
+  #open: Said | null = null;
   /** The answer of the model whose calls have not all been seen, and how many it lacks. */
   #filling: { step: Step; lacks: number } | null = null;
   readonly #unanswered = new Map<number, Call>();
@@ -141,6 +145,7 @@ export class History {
       (event.replay === undefined ? this.#held : this.pending).push(event);
     } else {
       const { content: text, solvability } = event.args;
+      if (!solvability) this.#wentOn();
       this.#push(event, solvability ? { kind: 'told', text: estimateTold(text) } : { kind: 'said', text });
       if (event.args.wait_for_response) this.#ended = 'waiting';
     }
@@ -152,6 +157,7 @@ export class History {
 
   #forget({ args, carried }: Condensation): void {
     // All up to there but the first message: what comes before that one is not in the range of what follows it.
+    this.#wentOn();
     const last = args.forgotten_events_end_id ?? -1;
     const { opening } = this;
     this.#units = this.#units.filter((unit) => unit === opening || unit.first > last);
@@ -167,8 +173,17 @@ export class History {
   }
 
   #takenUp(event: Event): void {
-    this.#push(event, { kind: 'user', messages: this.pending.splice(0), context: null });
+    this.#wentOn();
+    const { id } = event;
+    this.#open = { kind: 'user', messages: this.pending.splice(0), context: null, first: id, last: id };
+    this.#units.push(this.#open);
     this.#ended = null;
+  }
+
+  /** Whoever goes on has been told all there is. A recall of knowledge has no observation when there is none. */
+  #wentOn(): void {
+    if (this.#open) this.#open.context ??= '';
+    this.#open = null;
   }
 
   #acted(event: Extract<Event, { action: string }>): void {
@@ -243,6 +258,7 @@ export class History {
       result: null,
     };
     if (!this.#filling) {
+      this.#wentOn();
       const step: Step = { kind: 'step', text: model_response.content, calls: [], first: id, last: id };
       this.#units.push(step);
       this.#filling = { step, lacks: total_calls_in_response };

@@ -81,7 +81,7 @@ export function userTold(
   messages: readonly UserMessageEvent[],
   before: readonly (string | null)[],
 ): UserMessage {
-  const texts = [...before.filter((text) => text !== null), ...messages.flatMap(textsOf)];
+  const texts = [...before, ...messages.flatMap(textsOf)].filter((text) => text !== null && text !== '');
   const images = messages.flatMap(({ args }) => args.image_urls ?? []).flatMap(imageOf);
   const text = texts.join('\n\n');
   // A request that has a blank text is refused by some, and so would be all that follow.
