@@ -33,8 +33,9 @@ export class Titler {
   /** @param answer the model's first, or the first of a run that takes over */
   begin(history: History, answer: ModelStep): void {
     const { rename } = this.#context;
+    if (!rename || this.#begun) return;
     const said = history.units.flatMap((unit) => (unit.kind === 'user' ? [unit.messages] : []));
-    if (!rename || this.#begun || said.length !== 1) return;
+    if (said.length !== 1) return;
     this.#begun = true;
     const words = (said[0] ?? []).map(({ args }) => args.content).join('\n');
     // What fails here fails no one: the conversation keeps the title that was made from its message.
