@@ -18,10 +18,10 @@ import { estimateTold, ranTold, recallTold, resultTold, type Told, type UserMess
 
 /** What the model sees in one piece or not at all. */
 export type Unit = Span &
-  /** `context`: what is told with it, "" when there is nothing to tell; null until that is known. */
   (
-    | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
     | { kind: 'said'; text: string }
+    /** `context`: what is told with it, "" when there is nothing to tell; null until that is known. */
+    | { kind: 'user'; messages: UserMessageEvent[]; context: string | null }
     /** What we tell the model ourselves. `of`: the id of the action that it tells of, which the user has had done. */
     | { kind: 'told'; text: string; of?: number }
     | { kind: 'step'; text: string; calls: Call[] }
@@ -156,8 +156,8 @@ export class History {
   }
 
   #forget({ args, carried }: Condensation): void {
-    // All up to there but the first message: what comes before that one is not in the range of what follows it.
     this.#wentOn();
+    // All up to there but the first message: what comes before that one is not in the range of what follows it.
     const last = args.forgotten_events_end_id ?? -1;
     const { opening } = this;
     this.#units = this.#units.filter((unit) => unit === opening || unit.first > last);
