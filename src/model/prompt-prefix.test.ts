@@ -5,6 +5,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 import { fc } from '../../test/support/samples.ts';
+import { CHAT_DEMANDS, meeting } from './demands.ts';
 import { type Message, userText } from './message.ts';
 import { inChat, inResponses, reusingPrefix } from './prompt-prefix.ts';
 import type { ModelClient } from './run-model.ts';
@@ -105,6 +106,24 @@ function counting(opening = chat) {
 const history = Array.from({ length: 50 }, (_, n) => userText(`Message ${n}.`));
 const upTo = (n: number) => [system('You help.'), ...history.slice(0, n)];
 
+const called: Message[] = [
+  {
+    role: 'assistant',
+    content: [{ type: 'tool-call', toolCallId: 'a-long-id', toolName: 'think', input: {} }],
+  },
+  {
+    role: 'tool',
+    content: [
+      {
+        type: 'tool-result',
+        toolCallId: 'a-long-id',
+        toolName: 'think',
+        output: { type: 'text', value: 'Done.' },
+      },
+    ],
+  },
+];
+
 for (const { protocol, opening, written } of PROTOCOLS) {
   test(`what is sent is what the client of ${protocol} makes of the whole, however the history came to be`, async () => {
     await fc.assert(
@@ -147,6 +166,28 @@ test('requests at once get in each other’s way no more than one after the othe
   await Promise.all(prompts.map((prompt) => ask(client, prompt)));
   await Promise.all(prompts.map((prompt) => ask(bare, prompt)));
   assert.deepEqual(sent.bodies.toSorted(), whole.bodies.toSorted());
+});
+
+test('a request that fails, or is sent again as a server demands it, changes nothing of the next', async () => {
+  const sentBy = async (opened: (fetch: Fetch) => ModelClient): Promise<string[]> => {
+    const { bodies, fetch } = wire();
+    const answers = [
+      () => Promise.reject(new TypeError('fetch failed')),
+      () => Promise.resolve(new Response('busy', { status: 503 })),
+      () => Promise.resolve(new Response('a tool call id must have a length of 9', { status: 400 })),
+    ];
+    const unwilling: Fetch = async (...request) => {
+      const answer = await fetch(...request);
+      return (await answers.shift()?.()) ?? answer;
+    };
+    const client = opened(meeting(CHAT_DEMANDS, unwilling));
+    const prompt = [...upTo(4), ...called, ...history.slice(4)];
+    for (const n of [6, 7, 8, 9, 10]) await ask(client, prompt.slice(0, n)).catch(() => {});
+    return bodies;
+  };
+  const sent = await sentBy((fetch) => reusingPrefix(chat, fetch, inChat));
+  assert.equal(sent.length, 6);
+  assert.deepEqual(sent, await sentBy(chat));
 });
 
 test('a history of many megabytes is written anew each time, and so is what follows it', async () => {
