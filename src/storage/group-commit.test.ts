@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { ServiceError } from '../errors.ts';
-import { GroupCommit } from './group-commit.ts';
+import { type BatchObserver, GroupCommit } from './group-commit.ts';
 import { openForReading, openForWriting } from './sqlite.ts';
 
 /** A database of one table, what was done to it in order, and what was published. */
@@ -23,7 +23,7 @@ async function setUp(t: TestContext, { patienceMs = 60_000, gatherMs = 60_000 } 
   const said: string[] = [];
   const published: string[] = [];
   let pending: string[] = [];
-  const observer = {
+  const observer: BatchObserver = {
     mark: () => pending.length,
     drop: (mark: number) => pending.splice(mark),
     publish: () => {
@@ -42,6 +42,7 @@ async function setUp(t: TestContext, { patienceMs = 60_000, gatherMs = 60_000 } 
     path,
     database,
     commits,
+    observer,
     said,
     published,
     insert,
@@ -226,6 +227,18 @@ test('a database that another process goes on holding fails what waits, and says
   other.close();
   await write('c');
   assert.deepEqual(stored(), ['c']);
+});
+
+test('a batch that fails before its first write leaves no transaction to the next', async (t) => {
+  const { database, observer, write, stored } = await setUp(t);
+  observer.begun = () => {
+    delete observer.begun;
+    throw new Error('cannot look');
+  };
+  await assert.rejects(write('a'), isUnavailable(/refused the write/));
+  assert.equal(database.isTransaction, false);
+  await write('b');
+  assert.deepEqual(stored(), ['b']);
 });
 
 test('drained waits for all that was asked for', async (t) => {

@@ -132,6 +132,7 @@ export class GroupCommit {
         this.#observer.begun?.();
         return undefined;
       } catch (reason) {
+        this.#rollback();
         if (resultCode(reason) !== BUSY || performance.now() > deadline) return unavailable(reason);
       }
       await sleep(RETRY_MS);
@@ -184,7 +185,7 @@ export class GroupCommit {
     try {
       if (this.#database.isTransaction) this.#database.exec('rollback');
     } catch {
-      // The callers are told what went wrong first; a transaction that stays open fails the next batch at its `begin`.
+      // The callers are told what went wrong first; a transaction that stays open fails the next batch at its `begin`, which tries again to end it.
     }
   }
 }
