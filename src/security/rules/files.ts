@@ -2,6 +2,7 @@ import type { Rating } from '../analyzer.ts';
 import { type Call, has, operands, valuesOf } from './call.ts';
 import { writesPath } from './paths.ts';
 import { high, LOW, medium, worst } from './rating.ts';
+import { sedEffects, sedPrograms } from './sed.ts';
 import type { Token } from './words.ts';
 
 /** The options that take a value, of programs that write to each of their operands. */
@@ -68,18 +69,22 @@ export function rateFiles(call: Call): Rating | null {
         ),
       ]);
     case 'sed':
-      if (
-        args.some(({ text }) =>
-          /(^|[;{}\n]|\d|\$)\s*e(\s|$)|(^|;)\s*s(.).*\3.*\3[gpI0-9]*e[gpI]*$/.test(text),
-        )
-      ) {
-        return high('Its program starts others.');
-      }
-      return has(args, 'i', '--in-place')
-        ? written(
-            operands(args, /^(-e|-f|--expression|--file)$/).slice(has(args, 'e', '--expression') ? 0 : 1),
-          )
-        : LOW;
+      return edited(call);
+    case 'uniq':
+    case 'xxd':
+      return written(operands(args, /^-[fswcglos]$/).slice(1));
+    case 'sort':
+    case 'shuf':
+    case 'gcc':
+    case 'g++':
+    case 'cc':
+    case 'c++':
+    case 'clang':
+    case 'clang++':
+    case 'ld':
+    case 'rustc':
+    case 'go':
+      return written(valuesOf(args, '-o', '--output'));
     case 'patch':
     case 'unzip':
     case '7z':
@@ -88,7 +93,6 @@ export function rateFiles(call: Call): Rating | null {
     case 'xz':
     case 'zip':
     case 'base64':
-    case 'xxd':
     case 'zcat':
       return worst([
         ...valuesOf(args, '-d', '--directory')
@@ -103,6 +107,20 @@ export function rateFiles(call: Call): Rating | null {
     default:
       return null;
   }
+}
+
+/** What sed's program does, and with `-i` the files that it is done to. */
+function edited({ args, ground }: Call): Rating {
+  const effects = sedPrograms(args).map(({ text }) => sedEffects(text));
+  if (effects.some(({ starts }) => starts)) return high('Its program starts others.');
+  const named = has(args, 'e', '--expression');
+  const changed = has(args, 'i', '--in-place')
+    ? operands(args, /^(-e|-f|--expression|--file)$/).slice(named ? 0 : 1)
+    : [];
+  return worst([
+    ...effects.flatMap(({ writes }) => writes).map((path) => writesPath(path, ground)),
+    ...changed.map(({ text, known }) => (known ? writesPath(text, ground) : unknownTarget())),
+  ]);
 }
 
 const isHigh = ({ risk }: Rating): boolean => risk === 2;

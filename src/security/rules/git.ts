@@ -48,7 +48,13 @@ export function rateGit(call: Call): Rating {
   if (!command) return worst(found);
   if (!command.known) return high('Which git command it is shows only when it runs.');
   const started = STARTS[command.text];
-  if ((started && has(rest, ...started)) || rest.some(({ text }) => text.startsWith('ext::'))) {
+  const attached = started?.[0] ? `-${started[0]}` : null;
+  if (
+    (started && has(rest, ...started)) ||
+    rest.some(
+      ({ text }) => (attached !== null && text.startsWith(attached)) || /^(--[a-z-]+=)?ext::/.test(text),
+    )
+  ) {
     return high('It has git start another program.');
   }
   return worst([...found, commandRisk(command.text, { ...call, args: rest, ground })]);
@@ -82,14 +88,11 @@ function commandRisk(command: string, call: Call): Rating {
       const [only] = rest;
       return rest.length === 1 && only ? call.script(only.text) : call.command(rest);
     }
-    case 'rebase': {
-      const at = args.findIndex(({ text }) => text === '--exec' || text === '-x');
-      const script = args[at + 1];
+    case 'rebase':
       return worst([
         medium('It rewrites commits.'),
-        ...(at === -1 || !script ? [] : [call.script(script.text)]),
+        ...valuesOf(args, '-x', '--exec').map(({ text }) => call.script(text)),
       ]);
-    }
     case 'clone':
       return worst([
         ...valuesOf(args, '-c', '--config').map(({ text }) => setting(text.split('=')[0] ?? '')),

@@ -33,6 +33,40 @@ export function readsPath(path: string, { cwd }: Ground): Rating {
   return LOW;
 }
 
+/** What a pattern might find: `.s*h` is `.ssh` written otherwise. */
+const FOUND =
+  '.ssh .aws .gnupg .kube .netrc .git-credentials .npmrc .pypirc .pgpass .env .vault-token id_rsa id_ed25519'.split(
+    ' ',
+  );
+
+export function findsPath(path: string): Rating {
+  const found = path.split('/').some((pattern) => {
+    // One without a letter, such as `.*`, is meant for everything.
+    if (pattern.length > 40 || !/[*?[{]/.test(pattern) || !/^(\.|id).*\w/.test(pattern)) return false;
+    const name = nameLike(pattern);
+    return name !== null && FOUND.some((one) => name.test(one));
+  });
+  return found ? high(`It reads what ${path} finds, which may hold secrets.`) : LOW;
+}
+
+/** A pattern of the shell for one name; null for one that could not be tried quickly, or is none. */
+function nameLike(pattern: string): RegExp | null {
+  if ((pattern.match(/\*/g)?.length ?? 0) > 4 || pattern.includes('**')) return null;
+  const source = pattern
+    .replaceAll(/[.+^$()|\\]/g, '\\$&')
+    .replaceAll('[!', '[^')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.')
+    .replaceAll('{', '(')
+    .replaceAll('}', ')')
+    .replaceAll(',', '|');
+  try {
+    return new RegExp(`^${source}$`);
+  } catch {
+    return null;
+  }
+}
+
 /** `whole`: what is there is lost or changed with all that is below it. */
 export function writesPath(path: string, { root, cwd }: Ground, whole = false): Rating {
   if (/^\/dev\/(tcp|udp)\//.test(path)) return high('It opens a connection of its own to the network.');

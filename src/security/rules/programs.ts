@@ -18,6 +18,10 @@ const HARMLESS = new Set(
   ),
 );
 
+/** Names of variables that hold secrets. */
+export const SECRET_NAME =
+  /(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY|CREDENTIAL)/i;
+
 /** Rates one program with its arguments. */
 export function rateProgram(call: Call): Rating {
   const { name, args } = call;
@@ -75,8 +79,15 @@ function rateBuiltin(call: Call): Rating | null {
       return has(args, 'cwad')
         ? high('It changes the history of commands.')
         : medium('It shows former commands.');
-    case 'printenv':
+    case 'printenv': {
+      const secret = args.find(({ text }) => SECRET_NAME.test(text));
+      if (secret) return high(`It hands out the variable ${secret.text}.`);
       return args.length === 0 ? medium('It shows all variables.') : LOW;
+    }
+    case 'hash':
+      return has(args, 'p') ? medium('It changes where programs are found.') : LOW;
+    case 'jobs':
+      return has(args, 'x') ? call.command(operands(args)) : LOW;
     case 'export':
     case 'declare':
     case 'typeset':

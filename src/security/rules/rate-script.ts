@@ -11,20 +11,30 @@ import {
 
 import type { Rating } from '../analyzer.ts';
 import type { Call } from './call.ts';
-import { absolute, type Ground, readsPath, writesPath } from './paths.ts';
-import { rateProgram } from './programs.ts';
+import { absolute, findsPath, type Ground, readsPath, writesPath } from './paths.ts';
+import { rateProgram, SECRET_NAME } from './programs.ts';
 import { high, LOW, medium, worst } from './rating.ts';
-import { assign, assignedBy, type Token, tokenOf, UNKNOWN, type Variables } from './words.ts';
+import {
+  assign,
+  assignedBy,
+  hides,
+  isPattern,
+  type Token,
+  tokenOf,
+  UNKNOWN,
+  type Variables,
+} from './words.ts';
 
 /** Scripts and commands in arguments of others, characters, and commands: what has more is not looked at. */
 const MAX_DEPTH = 6;
 const MAX_LENGTH = 100_000;
 const MAX_COMMANDS = 2_000;
+/** Substitutions and groups that are opened: the parser takes ever longer for those within each other. */
+const MAX_OPENED = 2_000;
 
 /** Variables by which programs load code, or start others. */
 const LOADS =
   /^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|SHELLOPTS|BASHOPTS|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|SSH_ASKPASS|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|GIT_CONFIG.*|PYTHONSTARTUP|PERL5OPT|RUBYOPT|NODE_OPTIONS|EDITOR|VISUAL|PAGER|GIT_EDITOR|GIT_PAGER|BROWSER|https?_proxy|HTTPS?_PROXY|ALL_PROXY)$/;
-const SECRET = /(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|PRIVATE_?KEY|ACCESS_?KEY|CREDENTIAL)/i;
 /** Programs whose output is code of others, or hides what it is. */
 const BRINGS = /^(curl|wget|base64|base32|xxd|openssl|uudecode|nc|ncat|gunzip|zcat|git)$/;
 const SYSTEM = /^\/(usr\/(local\/)?)?s?bin\//;
@@ -38,8 +48,13 @@ interface Scope {
 export function rateScript(text: string, ground: Ground, depth = 0): Rating {
   if (depth > MAX_DEPTH) return high('It has scripts within scripts within scripts.');
   if (text.length > MAX_LENGTH) return high('It is too long to be looked at.');
+  if (opened(text) > MAX_OPENED) return high('It has too many substitutions to be looked at.');
   const script = parse(text);
   return new ScriptRater(script, depth).rate(ground);
+}
+
+function opened(text: string): number {
+  return text.match(/[$<>]\(|\$\{|\(\(/g)?.length ?? 0;
 }
 
 class ScriptRater {
@@ -123,6 +138,8 @@ class ScriptRater {
       case 'Assignment':
         if (LOADS.test(node.name))
           this.#found.push(high(`The variable ${node.name} has programs load or start something.`));
+        if (node.value.type === 'Word' && hides(node.value.value))
+          this.#found.push(high('It has the shell carry out what stands in an index.'));
         if (node.name === 'PATH') this.#found.push(medium('It changes where programs are found.'));
         break;
       case 'Redirected':
@@ -134,6 +151,18 @@ class ScriptRater {
         break;
       case 'Command':
         this.#command(node, scope);
+        break;
+      case 'TestUnary':
+        if (hides(node.operand.value))
+          this.#found.push(high('It has the shell carry out what stands in an index.'));
+        break;
+      case 'TestBinary':
+        if (node.operator.startsWith('-') && (hides(node.left.value) || hides(node.right.value)))
+          this.#found.push(high('It has the shell carry out what stands in an index.'));
+        break;
+      case 'Transform':
+        if (node.operand.value === 'P')
+          this.#found.push(high('It has the shell carry out what stands in a variable.'));
         break;
       default:
     }
@@ -171,7 +200,13 @@ class ScriptRater {
     this.#found.push(
       this.#secrets(program.text, args),
       ...args.map(({ text }) => readsPath(text, scope.ground)),
+      ...node.args
+        .filter((arg) => arg.type === 'Word' && isPattern(arg))
+        .flatMap((arg) => this.#argument(arg))
+        .map(({ text }) => findsPath(text)),
     );
+    if (NAMES.test(program.text) && node.args.some((arg) => arg.type === 'Word' && hides(arg.value)))
+      this.#found.push(high('It has the shell carry out what stands in an index.'));
     const fed = node.redirects.some(feeds);
     this.#found.push(
       this.#program(
@@ -211,7 +246,7 @@ class ScriptRater {
   /** Secrets are variables: a program that is given one may show it or send it away. */
   #secrets(program: string, args: readonly Token[]): Rating {
     if (/^(\[|\[\[|test|unset)$/.test(program)) return LOW;
-    const secret = args.flatMap(({ variables }) => variables).find((name) => SECRET.test(name));
+    const secret = args.flatMap(({ variables }) => variables).find((name) => SECRET_NAME.test(name));
     return secret ? high(`It hands out the variable ${secret}.`) : LOW;
   }
 
@@ -247,6 +282,10 @@ class ScriptRater {
     ]);
   }
 }
+
+/** Commands that take names of variables: the shell evaluates the index in such a name, quoted or not. */
+const NAMES =
+  /^(test|\[|printf|let|declare|typeset|local|readonly|export|unset|read|mapfile|readarray|wait|getopts)$/;
 
 const STARTS = /^(sh|bash|dash|zsh|ksh|source|\.|python[0-9.]*|node|perl|ruby|php|chmod)$/;
 

@@ -57,3 +57,9 @@ test('a command that is made to exhaust the parser is HIGH', () => {
     assert.equal(rules.rate(runAction(command, ''), at(null)).risk, 2, command.slice(0, 20));
   }
 });
+
+test('a command that is made to be read for ever is rated all the same', () => {
+  const open = ';s/'.repeat(30_000);
+  assert.equal(rules.rate(runAction(`sed '${open}' a.txt`, ''), at(null)).risk, 0);
+  assert.equal(rules.rate(runAction(`cat .${'*a'.repeat(10_000)}`, ''), at(null)).risk, 0);
+});

@@ -95,3 +95,13 @@ export function assignedBy(assignment: AssignmentPrefix, variables: Variables): 
   const token = tokenOf(value, variables);
   return token.known ? token.text : null;
 }
+
+/** Whether a word is a variable whose index has a substitution: `a[$(…)]`. */
+export function hides(word: string): boolean {
+  return /^(\w+=)?[A-Za-z_]\w*\[.*(\$\(|`)/s.test(word);
+}
+
+/** Whether the shell puts names of files in the place of a word: it has signs for that outside of quotation marks. */
+export function isPattern({ text }: Word): boolean {
+  return /[*?[{]/.test(text) && /[*?[{]/.test(text.replaceAll(/'[^']*'|"[^"]*"|\\./gs, ''));
+}

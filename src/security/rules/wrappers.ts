@@ -52,6 +52,14 @@ export function rateWrapper(call: Call): Rating | null {
   }
   if (name === 'watch') return call.script(rest.map(({ text }) => text).join(' '));
   if (name !== 'xargs' && name !== 'parallel') return call.command(rest);
+  const inputs = rest.findIndex(({ text }) => /^:::\+?$/.test(text));
+  if (name === 'parallel' && inputs !== -1) {
+    // Each input is joined to the command, and a shell reads the whole.
+    const words = (tokens: readonly Token[]): string => tokens.map(({ text }) => text).join(' ');
+    const command = words(rest.slice(0, inputs)).replaceAll('{}', '');
+    const given = rest.slice(inputs + 1).filter(({ text }) => !/^:::\+?$/.test(text));
+    return worst(given.map(({ text }) => call.script(`${command} ${text}`)));
+  }
   const replaced = valuesOf(args, '-I', '--replace').map(({ text }) => text);
   if (
     rest.some(({ text }) => /^-[a-z]*c$/.test(text)) &&
