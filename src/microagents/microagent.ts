@@ -36,13 +36,30 @@ const head = z.object({
     .catch([]),
 });
 
+/** Characters of the heads of all files together: a parser of YAML takes its time for those of somebody who means ill. */
+const MOST_OF_HEADS = 65_536;
+
+/** What may still be read of heads, by all files that are read together. */
+export class HeadRoom {
+  #left = MOST_OF_HEADS;
+
+  take(length: number): boolean {
+    this.#left -= length;
+    return this.#left >= 0;
+  }
+}
+
 /**
  * A head in YAML between two lines of `---`, if there is one, then what is told. Whatever the head holds, the rest is
  * told; `problem` says what of the head could not be used, in a few words.
  */
-export function parseMicroagent(file: string, text: string): Microagent & { problem: string | null } {
+export function parseMicroagent(
+  file: string,
+  text: string,
+  room = new HeadRoom(),
+): Microagent & { problem: string | null } {
   const [, yaml = '', body = text] = /^---\r?\n(?:([^]*?)\r?\n)?---[ \t]*(?:\r?\n|$)([^]*)$/.exec(text) ?? [];
-  const { map, problem } = mapOf(yaml);
+  const { map, problem } = mapOf(yaml, room);
   const { name, type, triggers, inputs, mcp_tools } = head.parse(map);
   const usable = triggers
     .map((trigger) => trigger.trim())
@@ -60,12 +77,14 @@ export function parseMicroagent(file: string, text: string): Microagent & { prob
   };
 }
 
-function mapOf(yaml: string): { map: object; problem: string | null } {
+function mapOf(yaml: string, room: HeadRoom): { map: object; problem: string | null } {
   if (yaml.trim() === '') return { map: {}, problem: null };
   if (yaml.length > LONGEST_HEAD) return { map: {}, problem: `it is longer than ${LONGEST_HEAD} characters` };
+  if (!room.take(yaml.length))
+    return { map: {}, problem: `there are more than ${MOST_OF_HEADS} characters of heads before it` };
   try {
-    // A handful of anchors is plenty; a thousand would be a bomb.
-    const value: unknown = parse(yaml, { maxAliasCount: 20, logLevel: 'error' });
+    // A handful of anchors is plenty; a thousand would be a bomb. Errors are not shown, and pretty ones take long.
+    const value: unknown = parse(yaml, { maxAliasCount: 20, logLevel: 'error', prettyErrors: false });
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return { map: value, problem: null };
     }

@@ -114,6 +114,18 @@ describe('the microagents of a repository', () => {
     }
   });
 
+  it('have heads that are bounded in all, and are told without them', async () => {
+    const files = new FakeFiles();
+    const head = `name: named\ntriggers: [word]\nrest: ${'x'.repeat(7_000)}`;
+    for (let n = 10; n < 30; n += 1)
+      files.put(`/workspace/.openhands/microagents/${n}.md`, `---\n${head}\n---\ntold`);
+    const { microagents, problems } = await readMicroagents(files, '/workspace');
+    assert.equal(microagents.filter(({ name }) => name === 'named').length, 9);
+    assert.equal(microagents.filter(({ content }) => content === 'told').length, 20);
+    assert.equal(problems.length, 11);
+    assert.match(problems[0] ?? '', /19\.md cannot be used: there are more than 65536 characters of heads/);
+  });
+
   it('are bounded in number and in all', async () => {
     const files = new FakeFiles();
     for (let n = 0; n < 300; n += 1) {

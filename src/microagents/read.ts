@@ -1,5 +1,11 @@
 import type { FileRefusal, WorkspaceFiles } from '../sandbox/workspace-files.ts';
-import { INSTRUCTION_FILES, MICROAGENT_FOLDER, type Microagent, parseMicroagent } from './microagent.ts';
+import {
+  INSTRUCTION_FILES,
+  MICROAGENT_FOLDER,
+  HeadRoom,
+  type Microagent,
+  parseMicroagent,
+} from './microagent.ts';
 
 const MOST_FILES = 200;
 const MOST_BYTES = 256 * 1024;
@@ -25,6 +31,7 @@ const REFUSED: Partial<Record<FileRefusal, string>> = {
 export async function readMicroagents(files: WorkspaceFiles, root: string): Promise<RepositoryKnowledge> {
   const microagents: Microagent[] = [];
   const problems: string[] = [];
+  const room = new HeadRoom();
   let left = MOST_BYTES_IN_ALL;
 
   const textAt = async (path: string): Promise<string | null> => {
@@ -57,7 +64,7 @@ export async function readMicroagents(files: WorkspaceFiles, root: string): Prom
     if (!name.endsWith('.md') || left < 0) continue;
     const text = await textAt(`${MICROAGENT_FOLDER}/${name}`);
     if (text === null) continue;
-    const { problem, ...microagent } = parseMicroagent(name.slice(0, -'.md'.length), text);
+    const { problem, ...microagent } = parseMicroagent(name.slice(0, -'.md'.length), text, room);
     if (problem !== null)
       problems.push(`The head of ${MICROAGENT_FOLDER}/${name} cannot be used: ${problem}.`);
     microagents.push(microagent);
