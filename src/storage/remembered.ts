@@ -38,12 +38,6 @@ export class Remembered<Row> {
     this.#keep(this.#rows, key, row);
   }
 
-  /** Changes a row that is known, as {@link set} does. */
-  change(key: string, to: (row: Row) => Row): void {
-    const known = this.#rows.get(key);
-    if (known !== undefined) this.#rows.set(key, to(known));
-  }
-
   /** To be called when a change of ours is committed that was not `set`, or one that was did not get that far. */
   forget(): void {
     this.#rows = new Map();

@@ -50,6 +50,8 @@ export interface Schema {
     reserved: Generated<string>;
     request: string;
   };
+  /** How many of a user's conversations wait. Kept by triggers: nobody writes it. */
+  lines: { user_id: string; waiting: number };
   /** Conversations that were removed and whose workspace is still to be discarded. */
   removed_conversations: { key: number };
   events: { conversation: number; id: number; body: string };

@@ -37,9 +37,10 @@ class NodeSqliteDialect extends SqliteDialect {
 
 /**
  * Pages of 4 KiB that are written ahead before they are moved into the database, by whoever commits then. SQLite's own
- * 1000 have the event loop stand still for that several times a second, and write pages again that soon change again.
+ * 1000 have the event loop stand still for that several times a second, and write pages again that soon change again;
+ * beyond these it stands still for longer than a request should take.
  */
-const WAL_PAGES = 4_000;
+const WAL_PAGES = 3_000;
 
 /** Kysely over `node:sqlite`. Closes the database when it is destroyed. */
 export class SqliteKysely<Tables> extends Kysely<Tables> {

@@ -117,6 +117,11 @@ test('who waited before the order of waiting was noted waits in the order of cre
   former.exec('drop index conversations_turn; drop table made_refs');
   former.exec('drop index conversations_of_repository; drop index conversations_triggered');
   former.exec('drop index conversations_at_rest');
+  for (const { name } of former.prepare("select name from sqlite_master where type = 'trigger'").all()) {
+    former.exec(`drop trigger ${String(name)}`);
+  }
+  former.exec('drop table lines');
+  former.exec('create index conversations_wanted on conversations (user_id, key) where wanted = 1');
   former.exec('create index conversations_idle on conversations (status, updated_at)');
   for (const column of ['turn', 'condensation', 'reserved', 'iterations_from']) {
     former.exec(`alter table conversations drop column ${column}`);
@@ -131,6 +136,7 @@ test('who waited before the order of waiting was noted waits in the order of cre
     waiting.map(({ key }) => key),
     [2, 3, 1],
   );
+  assert.equal(await storage.read.conversations.countWaiting('u'), 3);
 });
 
 test('a database of a later release is refused and left as it is', async (t) => {

@@ -77,8 +77,6 @@ export class DataDirectoryInUse extends Error {
 const CREDENTIALS = 1_000;
 /** How many users' settings are, for reading and within transactions: some kilobytes each. */
 const SETTINGS = 500;
-/** Of how many users it is known how many of their conversations wait: a number each. */
-const LINES = 10_000;
 
 /** The name of the database in the data directory. */
 export const DATABASE_FILE = 'parley.db';
@@ -102,24 +100,18 @@ export async function openStorage(
   const settings = new Remembered<StoredSettings | null>(writing, SETTINGS);
   // These are known within transactions alone, which see what they have written themselves.
   const written = new Remembered<StoredSettings | null>(writing, SETTINGS);
-  const waiting = new Remembered<number>(writing, LINES);
   const stores = storesOn(writer, {
     keys: new SqlKeyStore(writer, null, () => pending.push(() => credentials.forget())),
     settings: new SqlSettingsStore(writer, written, () => pending.push(() => settings.forget())),
-    waiting,
     appended: (conversation, events) => pending.push(() => onCommitted(conversation, events)),
     noted: (entry) => pending.push(() => onAudited(entry)),
   });
   const commits = new GroupCommit(writing, {
-    begun: () => {
-      written.look();
-      waiting.look();
-    },
+    begun: () => written.look(),
     mark: () => pending.length,
     drop: (mark) => {
       pending.splice(mark);
       written.forget();
-      waiting.forget();
     },
     measured: onMeasured,
     publish: () => {
@@ -132,7 +124,6 @@ export async function openStorage(
     read: storesOn(reader, {
       keys: new SqlKeyStore(reader, credentials, () => {}),
       settings: new SqlSettingsStore(reader, settings, () => {}),
-      waiting: null,
       appended: () => {},
       noted: () => {},
     }),
@@ -181,11 +172,9 @@ function storesOn(
   {
     keys,
     settings,
-    waiting,
     appended,
     noted,
   }: Pick<Stores, 'keys' | 'settings'> & {
-    waiting: Remembered<number> | null;
     appended: OnCommitted;
     noted: (entry: AuditEntry) => void;
   },
@@ -194,7 +183,7 @@ function storesOn(
   return {
     keys,
     settings,
-    conversations: new SqlConversationStore(db, store, waiting),
+    conversations: new SqlConversationStore(db, store),
     events: new SqlEventLog(db, store),
     openActions: new SqlOpenActionStore(db),
     madeRefs: new SqlMadeRefStore(db),

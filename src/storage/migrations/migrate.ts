@@ -9,6 +9,7 @@ import { up as condensation } from './0006-condensation.ts';
 import { up as listed } from './0007-listed.ts';
 import { up as iterationsFrom } from './0008-iterations-from.ts';
 import { up as atRest } from './0009-at-rest.ts';
+import { up as lines } from './0010-lines.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -21,6 +22,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007-listed': { up: listed },
   '0008-iterations-from': { up: iterationsFrom },
   '0009-at-rest': { up: atRest },
+  '0010-lines': { up: lines },
 };
 
 /** Whether this release has that migration. */

@@ -12,7 +12,6 @@ import type { OpenActionState } from '../../events/open-action.ts';
 import { EMPTY_PROJECTION } from '../../events/projection.ts';
 import type { Sealed } from '../../secrets/vault.ts';
 import { prepared, type Value } from '../prepared.ts';
-import type { Remembered } from '../remembered.ts';
 import type { Schema } from '../schema.ts';
 import { COLUMNS, conversationOf, insertOf, updateOf } from './conversation-row.ts';
 import { numbered, type StoreEvents } from './events.ts';
@@ -20,7 +19,6 @@ import { numbered, type StoreEvents } from './events.ts';
 export class SqlConversationStore implements ConversationStore {
   readonly #db: Kysely<Schema>;
   readonly #storeEvents: StoreEvents;
-  readonly #waiting: Remembered<number> | null;
   readonly #insert;
   readonly #find;
   readonly #get;
@@ -29,14 +27,9 @@ export class SqlConversationStore implements ConversationStore {
   readonly #update;
   readonly #countWaiting;
 
-  /**
-   * @param waiting for a store that is used in transactions alone: how many of a user's wait, as far as that is known.
-   * To count them takes the longer the more there are
-   */
-  constructor(db: Kysely<Schema>, storeEvents: StoreEvents, waiting: Remembered<number> | null) {
+  constructor(db: Kysely<Schema>, storeEvents: StoreEvents) {
     this.#db = db;
     this.#storeEvents = storeEvents;
-    this.#waiting = waiting;
     this.#insert = insertOf(db);
     this.#find = prepared(db, (value: Value<{ userId: string; id: string }>) =>
       db
@@ -56,11 +49,7 @@ export class SqlConversationStore implements ConversationStore {
     );
     this.#update = updateOf(db);
     this.#countWaiting = prepared(db, (value: Value<{ userId: string }>) =>
-      db
-        .selectFrom('conversations')
-        .select((e) => e.fn.countAll<number>().as('waiting'))
-        .where('user_id', '=', value('userId'))
-        .where('wanted', '=', ONE),
+      db.selectFrom('lines').select('waiting').where('user_id', '=', value('userId')),
     );
   }
 
@@ -88,7 +77,6 @@ export class SqlConversationStore implements ConversationStore {
     const [row] = rows;
     if (!row) throw new Error('an insert gave no key');
     await this.#storeEvents(row.key, stored);
-    this.#waiting?.change(conversation.userId, (waiting) => waiting + 1);
     return row.key;
   }
 
@@ -131,13 +119,11 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async change(key: number, change: ConversationChange, generation?: number): Promise<void> {
-    if (change.wanted !== undefined) this.#waiting?.forget();
     const { numAffectedRows } = await this.#update(key, change, generation);
     if (numAffectedRows === 0n) throw await this.#missing(key);
   }
 
   async remove(key: number): Promise<void> {
-    this.#waiting?.forget();
     const { numDeletedRows } = await this.#db
       .deleteFrom('conversations')
       .where('key', '=', key)
@@ -156,7 +142,6 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async claim(key: number, driver: string): Promise<Conversation | undefined> {
-    this.#waiting?.forget();
     const row = await this.#db
       .updateTable('conversations')
       .set((e) => ({ driver, wanted: 0, generation: e('generation', '+', 1) }))
@@ -173,7 +158,6 @@ export class SqlConversationStore implements ConversationStore {
     generation: number,
     end: { seen: number; unfinished: boolean },
   ): Promise<boolean> {
-    this.#waiting?.forget();
     const { numUpdatedRows } = await this.#db
       .updateTable('conversations')
       .set({ driver: null, wanted: 0, turn: null, unfinished: end.unfinished ? 1 : 0 })
@@ -197,7 +181,6 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async fence(key: number): Promise<number> {
-    this.#waiting?.forget();
     const row = await this.#db
       .updateTable('conversations')
       .set((e) => ({ driver: null, wanted: 0, turn: null, generation: e('generation', '+', 1) }))
@@ -218,7 +201,6 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async requeue(key: number, generation: number): Promise<boolean> {
-    this.#waiting?.forget();
     const { numUpdatedRows } = await this.#db
       .updateTable('conversations')
       .set({ driver: null, wanted: 1 })
@@ -241,8 +223,7 @@ export class SqlConversationStore implements ConversationStore {
   }
 
   async countWaiting(userId: string): Promise<number> {
-    const count = async () => (await this.#countWaiting({ userId })).rows[0]?.waiting;
-    return (await (this.#waiting ? this.#waiting.get(userId, count) : count())) ?? 0;
+    return (await this.#countWaiting({ userId })).rows[0]?.waiting ?? 0;
   }
 
   async idle(before: string, limit: number): Promise<number[]> {
@@ -303,6 +284,5 @@ export class SqlConversationStore implements ConversationStore {
 /** The trigger of nearly all conversations. */
 const BY_HAND = 'gui';
 
-/** Written out, as the indexes of those that wait, or do not, are taken only then. */
-const ONE = sql.lit(1);
+/** Written out, as the index of those that rest is taken only then. */
 const ZERO = sql.lit(0);
