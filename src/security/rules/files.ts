@@ -86,24 +86,34 @@ export function rateFiles(call: Call): Rating | null {
     case 'go':
       return written(valuesOf(args, '-o', '--output'));
     case 'patch':
+    case 'zip':
+      return worst([
+        written(operands(args, /^-[piorBFVYzdbn]$/).slice(0, 1)),
+        ...valuesOf(args, '-d', '--directory')
+          .filter(() => name === 'patch')
+          .map(({ text }) => writesPath(text, ground)),
+      ]);
     case 'unzip':
     case '7z':
     case 'gunzip':
     case 'gzip':
     case 'xz':
-    case 'zip':
     case 'base64':
     case 'zcat':
       return worst([
         ...valuesOf(args, '-d', '--directory')
-          .filter(() => name === 'unzip' || name === 'patch')
+          .filter(() => name === 'unzip')
           .map(({ text }) => writesPath(text, ground)),
         LOW,
       ]);
     case 'awk':
     case 'gawk':
     case 'mawk':
-      return LOW;
+      return worst(
+        args.flatMap(({ text }) =>
+          [...text.matchAll(/>\s*"([^"]*)"/g)].map(([, path = '']) => writesPath(path, ground)),
+        ),
+      );
     default:
       return null;
   }
@@ -114,7 +124,7 @@ function edited({ args, ground }: Call): Rating {
   const effects = sedPrograms(args).map(({ text }) => sedEffects(text));
   if (effects.some(({ starts }) => starts)) return high('Its program starts others.');
   const named = has(args, 'e', '--expression');
-  const changed = has(args, 'i', '--in-place')
+  const changed = args.some(({ text }) => /^(-[nErsuz]*i|--in-place)/.test(text))
     ? operands(args, /^(-e|-f|--expression|--file)$/).slice(named ? 0 : 1)
     : [];
   return worst([

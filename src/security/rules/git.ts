@@ -57,7 +57,32 @@ export function rateGit(call: Call): Rating {
   ) {
     return high('It has git start another program.');
   }
-  return worst([...found, commandRisk(command.text, { ...call, args: rest, ground })]);
+  if (rest.some(({ substitutes, text }) => substitutes && text.includes('://'))) {
+    return high('It sends the output of another command.');
+  }
+  return worst([
+    ...found,
+    ...written(command.text, rest, ground),
+    commandRisk(command.text, { ...call, args: rest, ground }),
+  ]);
+}
+
+/** Where a command of git writes that is told to write elsewhere. */
+function written(command: string, args: readonly Token[], ground: Ground): Rating[] {
+  const words = operands(args);
+  const output = /^(archive|format-patch)$/.test(command) ? '-o' : '';
+  const targets = [
+    ...valuesOf(args, output, '--output', '--output-directory'),
+    ...(command === 'init' ? words : []),
+    ...(command === 'mv' ? words.slice(-1) : []),
+    ...(/^(bundle|worktree)$/.test(command) && /^(create|add)$/.test(words[0]?.text ?? '')
+      ? words.slice(1, 2)
+      : []),
+  ];
+  return [
+    ...targets.filter(({ known }) => known).map(({ text }) => writesPath(text, ground)),
+    ...(has(args, '', '--unsafe-paths') ? [high('It changes files outside of the repository.')] : []),
+  ];
 }
 
 function commandRisk(command: string, call: Call): Rating {

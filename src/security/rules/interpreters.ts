@@ -7,7 +7,7 @@ const LANGUAGES =
   /^(python[0-9.]*|pypy3?|node|nodejs|deno|bun|perl|ruby|php|lua|tclsh|osascript|Rscript|julia|groovy|jshell|ghci|scala|irb)$/;
 /** What code in another language does when it leaves what it was written for: starts programs, connects, decodes, removes. */
 const REACHES =
-  /\b(os\.(system|popen|exec\w*|spawn\w*|remove|unlink|environ)|subprocess|child_process|execSync|spawnSync|pty\.|socket|urllib|requests\.|http\.client|httpx|fetch\(|net\.connect|require\(['"](net|http|https|dgram)|shutil\.rmtree|rmSync|unlinkSync|base64|b64decode|atob|fromhex|Buffer\.from|marshal|pickle|__import__|importlib|eval\(|exec\(|compile\(|system\(|\b(system|exec|spawn)\s*['"]|`|qx\b|popen|IO::Socket|TCPSocket|Net::HTTP|fsockopen|shell_exec|passthru|proc_open|process\.(env|binding|dlopen)|Deno\.|Bun\.|[Oo]pen3|mainModule|os\.execute|io\.popen|ENV\[|getenv|chmod)|%x\W|-M(IO|Socket|LWP|HTTP|Net|POSIX)\b/;
+  /\b(os\.(system|popen|exec\w*|spawn\w*|remove|unlink|environ)|subprocess|child_process|execSync|spawnSync|pty\.|socket|urllib|requests\.|http\.client|httpx|fetch\(|net\.connect|require\(['"](net|http|https|dgram)|shutil\.rmtree|rmSync|unlinkSync|base64|b64decode|atob|fromhex|Buffer\.from|marshal|pickle|__import__|importlib|eval\(|Function\(|import\(|exec\(|compile\(|system\(|\b(system|exec|spawn)\s*['"]|`|qx\b|popen|IO::Socket|TCPSocket|Net::HTTP|fsockopen|shell_exec|passthru|proc_open|process\.(env|binding|dlopen)|Deno\.|Bun\.|[Oo]pen3|mainModule|os\.execute|io\.popen|ENV\[|getenv|chmod)|%x\W|-M(IO|Socket|LWP|HTTP|Net|POSIX)\b/;
 const READS_ONLY = /^(-V|-v|--version|--help|-h)$/;
 
 /** Null for a program that runs no code it is given. */

@@ -84,6 +84,18 @@ function rateBuiltin(call: Call): Rating | null {
       if (secret) return high(`It hands out the variable ${secret.text}.`);
       return args.length === 0 ? medium('It shows all variables.') : LOW;
     }
+    case 'rg':
+      return valuesOf(args, '', '--pre').length > 0 ? startsAnother(name) : null;
+    case 'jq':
+    case 'yq': {
+      const shown = args.find(({ text }) => /\$ENV\b|\benv\b/.test(text));
+      if (!shown) return null;
+      return SECRET_NAME.test(shown.text)
+        ? high('It hands out a variable that is named like a secret.')
+        : medium('It shows all variables.');
+    }
+    case 'go':
+      return args.some(({ text }) => text.includes('@')) ? medium('It fetches a program.') : null;
     case 'hash':
       return has(args, 'p') ? medium('It changes where programs are found.') : LOW;
     case 'jobs':

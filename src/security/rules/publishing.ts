@@ -5,7 +5,7 @@ import { high, LOW, medium } from './rating.ts';
 /** Commands that hand something to the public or to a running system, by program: the words that come first. */
 const PUBLISHES: Readonly<Record<string, RegExp>> = {
   // npm takes any beginning of a command that is no other's.
-  npm: /^(pub?l?i?s?h?|unpu?b?l?i?s?h?|deprecate|owner|dist-tag|access|login|adduser|token|team|hook|star)\b/,
+  npm: /^(pub?l?i?s?h?|unpu?b?l?i?s?h?|deprecate|owne?r?|dist-tag|acce?s?s?|login|adduser|toke?n?|team|hook|star)\b/,
   pnpm: /^(publish|unpublish|login|deploy)\b/,
   yarn: /^(publish|login|npm (publish|login|tag))\b/,
   bun: /^publish\b/,

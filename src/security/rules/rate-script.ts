@@ -123,7 +123,10 @@ class ScriptRater {
       case 'CommandExpansion':
       case 'ProcessSubstitution':
         if (!node.script) this.#found.push(high('A substitution in it could not be read.'));
-        return this.#children(node, { ground: { ...scope.ground }, piped: false });
+        return this.#children(node, {
+          ground: { ...scope.ground },
+          piped: node.type === 'ProcessSubstitution' && node.operator === '>',
+        });
       case 'Pipeline':
         for (const [n, command] of node.commands.entries()) {
           this.#visit(command, { ground: { ...scope.ground }, piped: n > 0 || scope.piped });
@@ -208,6 +211,8 @@ class ScriptRater {
     if (NAMES.test(program.text) && node.args.some((arg) => arg.type === 'Word' && hides(arg.value)))
       this.#found.push(high('It has the shell carry out what stands in an index.'));
     const fed = node.redirects.some(feeds);
+    if (fed && program.text === 'exec')
+      this.#found.push(high('It has the shell read what another program writes.'));
     this.#found.push(
       this.#program(
         [program, ...args],

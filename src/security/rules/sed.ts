@@ -1,3 +1,4 @@
+import { operands } from './call.ts';
 import type { Token } from './words.ts';
 
 /** What a program of sed does beside changing text. */
@@ -18,8 +19,7 @@ export function sedPrograms(args: readonly Token[]): Token[] {
   });
   if (given.length > 0) return given;
   if (args.some(({ text }) => /^(-[nErsuz]*f|--file(=|$))/.test(text))) return [];
-  const first = args.find(({ text }) => !text.startsWith('-'));
-  return first ? [first] : [];
+  return operands(args, /^(-l|--line-length)$/).slice(0, 1);
 }
 
 /** Reads a program once, from its beginning to its end: whatever is in it, this takes no longer than it is long. */
