@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, test } from 'node:test';
 import { type TestServer, startHttp } from '../../test/support/http.ts';
 import { parseHostList } from '../egress/host-list.ts';
-import { loginRoutes } from './login.ts';
+import { loginRoutes } from './routes/login.ts';
 import type { Place } from './own-hosts.ts';
 import type { Routes } from './routes.ts';
 

@@ -9,8 +9,8 @@ import { MemoryConversation } from '../../test/support/memory-conversation.ts';
 import { agentMessage, stateChanged, userMessage } from '../events/build.ts';
 import { LiveSockets } from '../live/socketio.ts';
 import { WAITS_FOR_ITS_TURN } from '../live/status.ts';
-import { eventRoutes } from './events.ts';
-import { loginRoutes } from './login.ts';
+import { eventRoutes } from './routes/events.ts';
+import { loginRoutes } from './routes/login.ts';
 import { socketRoutes } from './sockets.ts';
 
 const CHECK_MS = 5;

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type TestServer, startHttp } from '../../test/support/http.ts';
-import { loginPage } from './login-page.ts';
-import { loginRoutes } from './login.ts';
+import { loginPage } from './routes/login-page.ts';
+import { loginRoutes } from './routes/login.ts';
 import type { Routes } from './routes.ts';
 
 const INDEX = '<!doctype html><script>start()</script><p>the client';

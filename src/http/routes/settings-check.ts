@@ -1,9 +1,9 @@
-import { problems } from '../contract/problem.ts';
-import { settingsCheckBody, settingsCheckReply } from '../contract/settings-check.ts';
-import type { ModelCheck } from '../model/check.ts';
-import type { ModelSettings } from '../model/resolve.ts';
-import type { SettingsService } from '../settings/service.ts';
-import type { Routes } from './routes.ts';
+import { problems } from '../../contract/problem.ts';
+import { settingsCheckBody, settingsCheckReply } from '../../contract/settings-check.ts';
+import type { ModelCheck } from '../../model/check.ts';
+import type { ModelSettings } from '../../model/resolve.ts';
+import type { SettingsService } from '../../settings/service.ts';
+import type { Routes } from '../routes.ts';
 import { untilGone } from './until-gone.ts';
 
 type Check = (model: ModelSettings, signal: AbortSignal) => Promise<ModelCheck>;

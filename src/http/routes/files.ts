@@ -14,13 +14,13 @@ import {
   uploaded,
   vscodeUrl,
   webHosts,
-} from '../contract/files.ts';
-import { problems } from '../contract/problem.ts';
-import type { ConversationService } from '../conversations/service.ts';
-import { ServiceError } from '../errors.ts';
-import type { FileService } from '../files/service.ts';
+} from '../../contract/files.ts';
+import { problems } from '../../contract/problem.ts';
+import type { ConversationService } from '../../conversations/service.ts';
+import { ServiceError } from '../../errors.ts';
+import type { FileService } from '../../files/service.ts';
 import { byId, INVALID, UNKNOWN } from './conversations.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from '../routes.ts';
 import { untilGone } from './until-gone.ts';
 
 const tags = ['files'];

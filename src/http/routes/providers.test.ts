@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { type TestServer, startHttp } from '../../test/support/http.ts';
-import { Vault } from '../secrets/vault.ts';
-import { SettingsService } from '../settings/service.ts';
+import { type TestServer, startHttp } from '../../../test/support/http.ts';
+import { Vault } from '../../secrets/vault.ts';
+import { SettingsService } from '../../settings/service.ts';
 import { providersRoutes } from './providers.ts';
 import { settingsRoutes } from './settings.ts';
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Principal } from '../auth/principal.ts';
-import { LARGE_BODY } from '../contract/conversations.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { LARGE_BODY } from '../../contract/conversations.ts';
 import {
   accepted,
   clientAction,
@@ -12,19 +12,19 @@ import {
   messageBody,
   streamQuery,
   trajectory,
-} from '../contract/events.ts';
-import { problems } from '../contract/problem.ts';
-import { act, type ActedUpon } from '../conversations/act.ts';
-import type { ConversationService } from '../conversations/service.ts';
-import { ServiceError } from '../errors.ts';
-import { isHidden } from '../events/hidden.ts';
-import type { EventRange, StoredEvent } from '../events/log.ts';
-import { writeEvents } from '../live/sse.ts';
-import { WAITS_FOR_ITS_TURN } from '../live/status.ts';
-import type { Subscriptions } from '../live/subscriptions.ts';
+} from '../../contract/events.ts';
+import { problems } from '../../contract/problem.ts';
+import { act, type ActedUpon } from '../../conversations/act.ts';
+import type { ConversationService } from '../../conversations/service.ts';
+import { ServiceError } from '../../errors.ts';
+import { isHidden } from '../../events/hidden.ts';
+import type { EventRange, StoredEvent } from '../../events/log.ts';
+import { writeEvents } from '../../live/sse.ts';
+import { WAITS_FOR_ITS_TURN } from '../../live/status.ts';
+import type { Subscriptions } from '../../live/subscriptions.ts';
 import { byId, FULL, INVALID, UNKNOWN } from './conversations.ts';
 import { filterOf, readMatching } from './event-filter.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from '../routes.ts';
 import { untilGone } from './until-gone.ts';
 
 /** A page of events is not larger, but for a single event that is. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { type TestServer, startHttp } from '../../test/support/http.ts';
-import { say, silence, status } from '../../test/support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../../test/support/model-server.ts';
-import { checkModel } from '../model/check.ts';
-import { Vault } from '../secrets/vault.ts';
-import { SettingsService } from '../settings/service.ts';
+import { type TestServer, startHttp } from '../../../test/support/http.ts';
+import { say, silence, status } from '../../../test/support/model-answers.ts';
+import { type ModelServer, startModelServer } from '../../../test/support/model-server.ts';
+import { checkModel } from '../../model/check.ts';
+import { Vault } from '../../secrets/vault.ts';
+import { SettingsService } from '../../settings/service.ts';
 import { settingsCheckRoutes } from './settings-check.ts';
 import { settingsRoutes } from './settings.ts';
 

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Authenticator } from '../auth/authenticator.ts';
-import { problems } from '../contract/problem.ts';
-import { secretText } from '../contract/text.ts';
-import { ServiceError } from '../errors.ts';
-import { SESSION_COOKIE, requireOwnOrigin, sessionTokenOf } from './auth.ts';
-import type { Routes } from './routes.ts';
-import { TokenBuckets } from './token-buckets.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { problems } from '../../contract/problem.ts';
+import { secretText } from '../../contract/text.ts';
+import { ServiceError } from '../../errors.ts';
+import { SESSION_COOKIE, requireOwnOrigin, sessionTokenOf } from '../auth.ts';
+import type { Routes } from '../routes.ts';
+import { TokenBuckets } from '../token-buckets.ts';
 
 const loginBody = z.strictObject({ key: secretText(500) });
 const loginReply = z.object({ user: z.string() });

@@ -1,5 +1,5 @@
 import type { FastifyRequest, preValidationHookHandler } from 'fastify';
-import { type KnownMembers, unknownMembers } from '../contract/known-members.ts';
+import { type KnownMembers, unknownMembers } from '../../contract/known-members.ts';
 
 const ignored = new WeakMap<FastifyRequest, string[]>();
 

@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import type { FreeSpace } from '../free-space.ts';
-import { version } from '../observe/version.ts';
-import type { SandboxReport } from '../sandbox/sandbox.ts';
-import type { Routes } from './routes.ts';
+import { ServiceError } from '../../errors.ts';
+import type { FreeSpace } from '../../free-space.ts';
+import { version } from '../../observe/version.ts';
+import type { SandboxReport } from '../../sandbox/sandbox.ts';
+import type { Routes } from '../routes.ts';
 
 const sandboxReport = z.object({
   kind: z.enum(['bubblewrap', 'unconfined', 'none']),

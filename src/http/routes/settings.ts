@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { knownMembers } from '../contract/known-members.ts';
-import { problems } from '../contract/problem.ts';
+import { knownMembers } from '../../contract/known-members.ts';
+import { problems } from '../../contract/problem.ts';
 import {
   READ_ONLY_MEMBERS,
   settingsBody,
   settingsPatch,
   settingsReply,
   settingsView,
-} from '../contract/settings.ts';
-import { ServiceError } from '../errors.ts';
-import type { SettingsService } from '../settings/service.ts';
+} from '../../contract/settings.ts';
+import { ServiceError } from '../../errors.ts';
+import type { SettingsService } from '../../settings/service.ts';
 import { ignoredMembers, noteIgnored } from './ignored-members.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from '../routes.ts';
 
 const MESSAGE = 'Settings stored' as const;
 const WRITE_PROBLEMS = problems({

@@ -1,8 +1,8 @@
-import * as contract from '../contract/git.ts';
-import type { PageOf } from '../git/git-provider.ts';
-import type { UserRepositories } from '../repositories/user-repositories.ts';
+import * as contract from '../../contract/git.ts';
+import type { PageOf } from '../../git/git-provider.ts';
+import type { UserRepositories } from '../../repositories/user-repositories.ts';
 import { GIT_TAGS as tags, NO_ANSWER, NO_REPOSITORY, NOT_VALID, withFailures } from './git-answers.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from '../routes.ts';
 import { untilGone } from './until-gone.ts';
 
 const SEVERAL =

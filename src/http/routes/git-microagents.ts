@@ -5,11 +5,11 @@ import {
   microagentList,
   repositoryName,
   repositoryParams,
-} from '../contract/git.ts';
-import { problems } from '../contract/problem.ts';
-import type { UserRepositories } from '../repositories/user-repositories.ts';
+} from '../../contract/git.ts';
+import { problems } from '../../contract/problem.ts';
+import type { UserRepositories } from '../../repositories/user-repositories.ts';
 import { GIT_TAGS, NO_ANSWER, NO_REPOSITORY, NOT_VALID, withFailures } from './git-answers.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from '../routes.ts';
 import { untilGone } from './until-gone.ts';
 
 /** GitLab nests groups twenty deep. */

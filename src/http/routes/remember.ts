@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { rememberPrompt } from '../agent/prompts/remember.ts';
-import { problems } from '../contract/problem.ts';
-import type { ConversationService } from '../conversations/service.ts';
-import { ServiceError } from '../errors.ts';
-import type { Event } from '../events/event.ts';
+import { rememberPrompt } from '../../agent/prompts/remember.ts';
+import { problems } from '../../contract/problem.ts';
+import type { ConversationService } from '../../conversations/service.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Event } from '../../events/event.ts';
 import { byId, INVALID } from './conversations.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from '../routes.ts';
 
 /** How many events before and after the place are shown. */
 const AROUND = 4;

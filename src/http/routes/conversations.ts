@@ -8,11 +8,11 @@ import {
   conversationView,
   LARGE_BODY,
   startBody,
-} from '../contract/conversations.ts';
-import { problems } from '../contract/problem.ts';
-import { line } from '../contract/text.ts';
-import type { ConversationService } from '../conversations/service.ts';
-import type { Routes } from './routes.ts';
+} from '../../contract/conversations.ts';
+import { problems } from '../../contract/problem.ts';
+import { line } from '../../contract/text.ts';
+import type { ConversationService } from '../../conversations/service.ts';
+import type { Routes } from '../routes.ts';
 
 /** The id in a path. Any text is looked up: what cannot be an id is as unknown as one that is not there. */
 export const byId = z.object({ id: z.string() });

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { isHidden } from '../events/hidden.ts';
-import type { Event } from '../events/event.ts';
-import type { EventRange, StoredEvent } from '../events/log.ts';
-import { parseJson } from './json-body.ts';
-import { invalidRequest, memberErrors } from './validation.ts';
+import { isHidden } from '../../events/hidden.ts';
+import type { Event } from '../../events/event.ts';
+import type { EventRange, StoredEvent } from '../../events/log.ts';
+import { parseJson } from '../json-body.ts';
+import { invalidRequest, memberErrors } from '../validation.ts';
 
 /** Bytes of a filter. */
 const MOST_BYTES = 16 * 1024;

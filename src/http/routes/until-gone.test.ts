@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { FastifyReply } from 'fastify';
-import { type TestServer, startHttp } from '../../test/support/http.ts';
+import { type TestServer, startHttp } from '../../../test/support/http.ts';
 import { untilGone } from './until-gone.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from '../routes.ts';
 
 describe('who asked and left', () => {
   let http: TestServer;

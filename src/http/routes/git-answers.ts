@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import { problems } from '../contract/problem.ts';
-import type { Found } from '../repositories/asking.ts';
+import { problems } from '../../contract/problem.ts';
+import type { Found } from '../../repositories/asking.ts';
 
 export const GIT_TAGS = ['git providers'];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { problems } from '../contract/problem.ts';
+import { problems } from '../../contract/problem.ts';
 import {
   newSecret,
   secretChange,
@@ -7,9 +7,9 @@ import {
   secretDeleted,
   secretList,
   secretUpdated,
-} from '../contract/secrets.ts';
-import type { SettingsService } from '../settings/service.ts';
-import type { Routes } from './routes.ts';
+} from '../../contract/secrets.ts';
+import type { SettingsService } from '../../settings/service.ts';
+import type { Routes } from '../routes.ts';
 
 /** The name in a path. Any text is looked up: what cannot be a name is as unknown as one that is not there. */
 const byName = z.object({ name: z.string() });

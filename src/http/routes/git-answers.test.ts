@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Fastify from 'fastify';
-import { PROVIDERS } from '../contract/providers.ts';
-import type { Failure } from '../repositories/failure.ts';
+import { PROVIDERS } from '../../contract/providers.ts';
+import type { Failure } from '../../repositories/failure.ts';
 import { withFailures } from './git-answers.ts';
 
 test('who could not be asked stands in a header that any client takes, whatever a provider says', async () => {

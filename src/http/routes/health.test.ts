@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startHttp } from '../../test/support/http.ts';
-import type { SandboxReport } from '../sandbox/sandbox.ts';
+import { startHttp } from '../../../test/support/http.ts';
+import type { SandboxReport } from '../../sandbox/sandbox.ts';
 import { type HealthOptions, healthRoutes } from './health.ts';
 
 const GOOD: SandboxReport = {
