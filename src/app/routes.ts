@@ -19,7 +19,7 @@ import { mcpRoutes } from '../http/routes/mcp.ts';
 import { optionsRoutes } from '../http/routes/options.ts';
 import { providersRoutes } from '../http/routes/providers.ts';
 import { rememberRoutes } from '../http/routes/remember.ts';
-import type { Routes } from '../http/routes.ts';
+import type { Routes } from '../http/fastify-types.ts';
 import { secretsRoutes } from '../http/routes/secrets.ts';
 import { settingsCheckRoutes } from '../http/routes/settings-check.ts';
 import { settingsRoutes } from '../http/routes/settings.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import Fastify from 'fastify';
 import { inlineScripts } from './inline-scripts.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './fastify-types.ts';
 
 interface Reference {
   page: string;

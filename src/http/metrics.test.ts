@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type TestServer, startHttp } from '../../test/support/http.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './fastify-types.ts';
 
 const probe: Routes = (server, _options, done) => {
   server.get('/api/things/:id', (request) => request.params);

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { z } from 'zod';
 import { type TestServer, startHttp } from '../../test/support/http.ts';
 import { settingsBody } from '../contract/settings.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './fastify-types.ts';
 
 const probe: Routes = (server, _options, done) => {
   server.post(

@@ -7,7 +7,7 @@ import { type TestServer, startHttp } from '../../test/support/http.ts';
 import { parseHostList } from '../egress/host-list.ts';
 import { loginRoutes } from './routes/login.ts';
 import type { Place } from './own-hosts.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './fastify-types.ts';
 
 const probe: Routes = (server, _options, done) => {
   server.get('/open', { config: { open: true } }, ({ ip, protocol, host }) => ({ ip, protocol, host }));

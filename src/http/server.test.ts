@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { mcpConfig } from '../contract/mcp.ts';
 import { ServiceError } from '../errors.ts';
 import { type TestServer, startHttp } from '../../test/support/http.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './fastify-types.ts';
 
 const body = z.strictObject({
   count: z.int().nullish(),

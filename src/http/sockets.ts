@@ -13,7 +13,7 @@ import { ServerResponse } from '../node-http.ts';
 import { socketPrincipalOf } from './auth.ts';
 import { checkShape } from './json-body.ts';
 import { asServiceError } from './problem.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './fastify-types.ts';
 import { invalidRequest, memberErrors } from './validation.ts';
 
 const PATHS = ['/socket.io', '/socket.io/'];

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { type TestServer, startHttp } from '../../test/support/http.ts';
 import { loginPage } from './routes/login-page.ts';
 import { loginRoutes } from './routes/login.ts';
-import type { Routes } from './routes.ts';
+import type { Routes } from './fastify-types.ts';
 
 const INDEX = '<!doctype html><script>start()</script><p>the client';
 const PAGE = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { Authenticator } from '../../src/auth/authenticator.ts';
 import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import { type HttpOptions, createHttpServer } from '../../src/http/server.ts';
-import type { Routes } from '../../src/http/routes.ts';
+import type { Routes } from '../../src/http/fastify-types.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { type Storage, openStorage } from '../../src/storage/storage.ts';
 

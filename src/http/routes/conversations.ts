@@ -12,7 +12,7 @@ import {
 import { problems } from '../../contract/problem.ts';
 import { line } from '../../contract/text.ts';
 import type { ConversationService } from '../../conversations/service.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 /** The id in a path. Any text is looked up: what cannot be an id is as unknown as one that is not there. */
 export const byId = z.object({ id: z.string() });

@@ -24,7 +24,7 @@ import { WAITS_FOR_ITS_TURN } from '../../live/status.ts';
 import type { Subscriptions } from '../../live/subscriptions.ts';
 import { byId, FULL, INVALID, UNKNOWN } from './conversations.ts';
 import { filterOf, readMatching } from './event-filter.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 import { untilGone } from './until-gone.ts';
 
 /** A page of events is not larger, but for a single event that is. */

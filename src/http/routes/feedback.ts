@@ -3,7 +3,7 @@ import { feedbackBody, feedbackReply } from '../../contract/feedback.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Feedback } from '../../feedback/feedback.ts';
 import { byId, INVALID, UNKNOWN } from './conversations.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 type Keep = (principal: Principal, conversation: string, feedback: Feedback) => Promise<number>;
 

@@ -20,7 +20,7 @@ import type { ConversationService } from '../../conversations/service.ts';
 import { ServiceError } from '../../errors.ts';
 import type { FileService } from '../../files/service.ts';
 import { byId, INVALID, UNKNOWN } from './conversations.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 import { untilGone } from './until-gone.ts';
 
 const tags = ['files'];

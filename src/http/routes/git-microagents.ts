@@ -9,7 +9,7 @@ import {
 import { problems } from '../../contract/problem.ts';
 import type { UserRepositories } from '../../repositories/user-repositories.ts';
 import { GIT_TAGS, NO_ANSWER, NO_REPOSITORY, NOT_VALID, withFailures } from './git-answers.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 import { untilGone } from './until-gone.ts';
 
 /** GitLab nests groups twenty deep. */

@@ -2,7 +2,7 @@ import * as contract from '../../contract/git.ts';
 import type { PageOf } from '../../git/git-provider.ts';
 import type { UserRepositories } from '../../repositories/user-repositories.ts';
 import { GIT_TAGS as tags, NO_ANSWER, NO_REPOSITORY, NOT_VALID, withFailures } from './git-answers.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 import { untilGone } from './until-gone.ts';
 
 const SEVERAL =

@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts';
 import type { FreeSpace } from '../../free-space.ts';
 import { version } from '../../observe/version.ts';
 import type { SandboxReport } from '../../sandbox/sandbox.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 const sandboxReport = z.object({
   kind: z.enum(['bubblewrap', 'unconfined', 'none']),

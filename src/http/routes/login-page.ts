@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { inlineScripts } from '../inline-scripts.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 const STYLE = `
 :root { color-scheme: light dark }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { type TestServer, startHttp } from '../../../test/support/http.ts';
 import { loginRoutes } from './login.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 const probe: Routes = (server, _options, done) => {
   server.get('/api/me', (request) => ({ user: request.principal.userName }));

@@ -5,7 +5,7 @@ import { problems } from '../../contract/problem.ts';
 import { secretText } from '../../contract/text.ts';
 import { ServiceError } from '../../errors.ts';
 import { SESSION_COOKIE, requireOwnOrigin, sessionTokenOf } from '../auth.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 import { TokenBuckets } from '../token-buckets.ts';
 
 const loginBody = z.strictObject({ key: secretText(500) });

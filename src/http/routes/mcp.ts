@@ -1,7 +1,7 @@
 import { type McpStatusView, mcpStatusView } from '../../contract/mcp.ts';
 import type { ConversationService } from '../../conversations/service.ts';
 import { byId, UNKNOWN } from './conversations.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 /** @param status how it stands with the servers of a conversation of the user */
 export function mcpRoutes(

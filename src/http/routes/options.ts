@@ -1,6 +1,6 @@
 import { optionNames, optionsConfig } from '../../contract/options.ts';
 import { AGENTS, SECURITY_ANALYZERS } from '../../contract/settings.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 const CONFIG = {
   APP_MODE: 'oss',

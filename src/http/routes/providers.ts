@@ -3,7 +3,7 @@ import { problems } from '../../contract/problem.ts';
 import { providerTokensBody, providerTokensReply, tokensUnsetReply } from '../../contract/providers.ts';
 import type { SettingsService } from '../../settings/service.ts';
 import { ignoredMembers, noteIgnored } from './ignored-members.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 import { untilGone } from './until-gone.ts';
 
 /** The git provider tokens of whoever asks. */

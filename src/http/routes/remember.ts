@@ -5,7 +5,7 @@ import type { ConversationService } from '../../conversations/service.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Event } from '../../events/event.ts';
 import { byId, INVALID } from './conversations.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 /** How many events before and after the place are shown. */
 const AROUND = 4;

@@ -9,7 +9,7 @@ import {
   secretUpdated,
 } from '../../contract/secrets.ts';
 import type { SettingsService } from '../../settings/service.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 /** The name in a path. Any text is looked up: what cannot be a name is as unknown as one that is not there. */
 const byName = z.object({ name: z.string() });

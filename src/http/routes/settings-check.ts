@@ -3,7 +3,7 @@ import { settingsCheckBody, settingsCheckReply } from '../../contract/settings-c
 import type { ModelCheck } from '../../model/check.ts';
 import type { ModelSettings } from '../../model/resolve.ts';
 import type { SettingsService } from '../../settings/service.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 import { untilGone } from './until-gone.ts';
 
 type Check = (model: ModelSettings, signal: AbortSignal) => Promise<ModelCheck>;

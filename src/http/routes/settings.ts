@@ -11,7 +11,7 @@ import {
 import { ServiceError } from '../../errors.ts';
 import type { SettingsService } from '../../settings/service.ts';
 import { ignoredMembers, noteIgnored } from './ignored-members.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 const MESSAGE = 'Settings stored' as const;
 const WRITE_PROBLEMS = problems({

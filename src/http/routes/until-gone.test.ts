@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { FastifyReply } from 'fastify';
 import { type TestServer, startHttp } from '../../../test/support/http.ts';
 import { untilGone } from './until-gone.ts';
-import type { Routes } from '../routes.ts';
+import type { Routes } from '../fastify-types.ts';
 
 describe('who asked and left', () => {
   let http: TestServer;
