@@ -24,6 +24,10 @@ test('what the schema names is known, at every level and in every form', () => {
 test('all else is named by its path', () => {
   const body = { a: 1, list: ['x', { url: 'x', b: 1 }], map: { any: { c: 1 }, none: null } };
   assert.deepEqual(unknownMembers(known, body), ['a', 'list.1.b', 'map.any.c']);
+  assert.deepEqual(unknownMembers(known, { map: [{ c: 1 }], list: { any: { b: 1 } } }), [
+    'map.0.c',
+    'list.any.b',
+  ]);
 });
 
 test('names of object members are not known', () => {

@@ -47,12 +47,16 @@ export function unknownMembers(known: KnownMembers, value: unknown): string[] {
 
 function collect(known: KnownMembers, value: unknown, path: string, found: string[]): void {
   if (known === null || typeof value !== 'object' || value === null) return;
-  if (known.kind === 'object' && Array.isArray(value)) return;
-  for (const name of Object.keys(value)) {
+  if (Array.isArray(value)) {
+    if (known.kind === 'object') return;
+    for (const [index, item] of value.entries()) collect(known.of, item, `${path}${index}.`, found);
+    return;
+  }
+  // As with Object.keys, for what JSON.parse made, but without an array of names for each object of each request.
+  for (const name in value) {
     const member = known.kind === 'each' ? known.of : known.members.get(name);
     if (member === null) continue;
     if (member !== undefined) {
-      // Both are objects; an array is read by its indices as names.
       collect(member, (value as Record<string, unknown>)[name], `${path}${name}.`, found);
     } else if (found.length < MOST_NAMES) {
       found.push(`${path}${name}`.slice(0, LONGEST_NAME));

@@ -215,6 +215,10 @@ describe('the HTTP server', () => {
       body: '{"mcp_config":{"__proto__":{"count":1}}}',
     });
     assert.deepEqual(locs(poisoned.problem), ['body.mcp_config.__proto__']);
+    const inLists = await problem('POST', '/api/things', {
+      body: '{"x":[0,[{"__proto__":1}]],"__proto__":{}}',
+    });
+    assert.deepEqual(locs(inLists.problem), ['body.x.1.0.__proto__', 'body.__proto__']);
     const deep = await problem('POST', '/api/things', { body: '['.repeat(200_000) + ']'.repeat(200_000) });
     assert.deepEqual([deep.status, deep.problem.errors?.[0]?.type], [422, 'json_invalid']);
   });
