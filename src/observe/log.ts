@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, destination, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, destination, levels, pino, stdTimeFunctions } from 'pino';
 
 export type { Logger } from 'pino';
 
@@ -29,8 +29,16 @@ interface Flushable extends DestinationStream {
   flushSync(): void;
 }
 
-/** Writes the lines of one turn of the event loop at once: under load a write of its own for each costs a tenth of all. */
-function gathered(target: Flushable): Flushable {
+const ERROR = levels.values['error'] ?? 0;
+
+/** How long a line may wait for others, in milliseconds: nobody who reads them notices. */
+const GATHER_MS = 5;
+
+/**
+ * Writes the lines of a few milliseconds at once: under load a write of its own for each costs a tenth of all. What
+ * went wrong is written at once, with what came before it: the process may be about to end without a word.
+ */
+function gathered(target: Flushable): Flushable & { lastLevel: number } {
   let lines = '';
   const pass = (): void => {
     if (lines !== '') target.write(lines);
@@ -41,9 +49,14 @@ function gathered(target: Flushable): Flushable {
     target.flushSync();
   });
   return {
+    // pino then says the level of each line before it writes it.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
     write(line) {
-      if (lines === '') setImmediate(pass);
+      const waits = lines !== '';
       lines += line;
+      if (this.lastLevel >= ERROR) pass();
+      else if (!waits) setTimeout(pass, GATHER_MS);
     },
     flush(done) {
       pass();
