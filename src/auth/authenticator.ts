@@ -32,7 +32,7 @@ export class Authenticator {
   readonly #onFlushFailed: (error: unknown) => void;
   readonly #admitted: (principal: Principal) => void;
   readonly #timer: NodeJS.Timeout;
-  #used = new Map<string, string>();
+  #used = new Map<string, Date>();
 
   /** @param more `admitted` is told who comes in before anything is done for them */
   constructor(
@@ -95,7 +95,8 @@ export class Authenticator {
     const used = this.#used;
     if (used.size === 0) return;
     this.#used = new Map();
-    await this.#transact(({ keys }) => keys.touchKeys(used));
+    const times = new Map([...used].map(([keyId, at]) => [keyId, at.toISOString()]));
+    await this.#transact(({ keys }) => keys.touchKeys(times));
   }
 
   /** Stops the timer and writes what is left, if it can: no reason for a stop to fail. */
@@ -106,9 +107,11 @@ export class Authenticator {
 
   #judge(credential: Credential | undefined): Verdict {
     if (!credential) return { ok: false, why: 'unknown' };
-    const now = this.#now().toISOString();
+    const now = this.#now();
     if (credential.revokedAt !== null) return { ok: false, why: 'revoked' };
-    if (credential.expiresAt !== null && credential.expiresAt <= now) return { ok: false, why: 'expired' };
+    if (credential.expiresAt !== null && credential.expiresAt <= now.toISOString()) {
+      return { ok: false, why: 'expired' };
+    }
     if (credential.disabledAt !== null) return { ok: false, why: 'disabled' };
     this.#used.set(credential.keyId, now);
     const { userId, userName, keyId } = credential;

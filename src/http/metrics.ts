@@ -14,13 +14,8 @@ const NUMBERS = {
 
 const NO_KEY = problems({ 401: 'No valid key, from another machine.' });
 
-/** Measures every answer from here on, and gives the numbers at `/metrics`: on loopback to anyone, else with a key. */
-export function measureRequests(server: FastifyInstance, auth: Authenticator, metrics: Metrics): void {
-  server.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? '(none)';
-    metrics.request(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
-    done();
-  });
+/** The numbers at `/metrics`: on loopback to anyone, else with a key. */
+export function metricsRoutes(server: FastifyInstance, auth: Authenticator, metrics: Metrics): void {
   const schema = {
     tags: ['health'],
     summary: 'Numbers for Prometheus',

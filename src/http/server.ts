@@ -19,7 +19,7 @@ import { allowOrigins } from './cors.ts';
 import { docsRoutes } from './docs.ts';
 import { acceptJson } from './json-body.ts';
 import { KnownRoutes } from './known-routes.ts';
-import { measureRequests } from './metrics.ts';
+import { metricsRoutes } from './metrics.ts';
 import { describeRoutes } from './openapi.ts';
 import { type Place, refuseOtherHosts } from './own-hosts.ts';
 import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts';
@@ -96,23 +96,28 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   refuseOtherHosts(server, options.place);
   allowOrigins(server, options.corsOrigins);
   admit(server, options, routes);
-  logRequests(server);
+  noteRequests(server, options.metrics);
   endStreamsOnClose(server);
   await describeRoutes(server);
-  measureRequests(server, options.auth, options.metrics);
+  metricsRoutes(server, options.auth, options.metrics);
   await server.register(docsRoutes);
   return server;
 }
 
 /** A path that is no valid encoding is taken letter by letter: it is looked up and answered as any other unknown one. */
 function readable(url: string): string {
-  const [path = ''] = url.split('?', 1);
+  if (!url.includes('%')) return url;
+  const path = pathOf(url);
   try {
-    if (path.includes('%')) decodeURIComponent(path);
+    decodeURIComponent(path);
     return url;
   } catch {
     return path.replaceAll('%', '%25') + url.slice(path.length);
   }
+}
+
+function pathOf(url = ''): string {
+  return url.split('?', 1)[0] ?? '';
 }
 
 /** Milliseconds an answer may go on after the server was told to stop: event streams would never end. */
@@ -144,9 +149,7 @@ function admit(server: FastifyInstance, options: HttpOptions, routes: KnownRoute
   };
   server.decorate('throttle', count);
   server.addHook('onRequest', async (request, reply) => {
-    const [path = ''] = request.raw.url?.split('?', 1) ?? [];
-    const needsKey = request.is404 ? isApi(path) : request.routeOptions.config.open !== true;
-    if (needsKey) {
+    if (needsKey(request)) {
       try {
         request.principal = await principalOf(request, auth);
       } catch (error) {
@@ -156,14 +159,16 @@ function admit(server: FastifyInstance, options: HttpOptions, routes: KnownRoute
       count(request.principal.keyId);
     }
     if (request.is404 && !(await client?.(request, reply))) {
-      const { error, allow } = routes.refusal(path, request.method);
+      const { error, allow } = routes.refusal(pathOf(request.raw.url), request.method);
       if (allow !== null) reply.header('allow', allow);
       throw error;
     }
   });
 }
 
-function isApi(path: string): boolean {
+function needsKey(request: FastifyRequest): boolean {
+  if (!request.is404) return request.routeOptions.config.open !== true;
+  const path = pathOf(request.raw.url);
   return path === '/api' || path.startsWith('/api/');
 }
 
@@ -187,20 +192,20 @@ function addHeaders(server: FastifyInstance): void {
   });
 }
 
-/** One line per answer. The route's pattern stands for the path, which may hold names, and a query even keys. */
-function logRequests(server: FastifyInstance): void {
+/**
+ * One line per answer, and its time among the numbers. The route's pattern stands for the path, which may hold names,
+ * and a query even keys.
+ */
+function noteRequests(server: FastifyInstance, metrics: Metrics): void {
   server.addHook('onResponse', (request, reply, done) => {
+    const { method, principal } = request;
+    const { statusCode: status, elapsedTime } = reply;
     const route = request.routeOptions.url ?? '(none)';
-    const line = {
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
-      ...(request.principal && { key: request.principal.keyId }),
-    };
-    if (reply.statusCode >= 500) request.log.error(line, 'request');
+    metrics.request(method, route, status, elapsedTime / 1000);
+    const line = { method, route, status, ms: Math.round(elapsedTime), key: principal?.keyId };
+    if (status >= 500) request.log.error(line, 'request');
     else request.log.info(line, 'request');
-    if (request.principal) server.activity.at = performance.now();
+    if (principal) server.activity.at = performance.now();
     done();
   });
 }
@@ -225,9 +230,12 @@ function hasGone(reply: FastifyReply, thrown: unknown): boolean {
 const answersOf = new WeakMap<Duplex, ServerResponse[]>();
 
 function noteAnswers(server: FastifyInstance['server']): void {
+  server.on('connection', (socket) => answersOf.set(socket, []));
   server.on('request', ({ socket }, response) => {
-    const before = answersOf.get(socket) ?? [];
-    answersOf.set(socket, [...before.filter((one) => !one.writableFinished), response]);
+    const answers = answersOf.get(socket);
+    // They are sent in the order of their requests.
+    while (answers?.[0]?.writableFinished) answers.shift();
+    answers?.push(response);
   });
 }
 
