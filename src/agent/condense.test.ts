@@ -20,7 +20,7 @@ import { recorded } from './record.ts';
 import { RunLog } from './run-log.ts';
 import { Spending } from './spending.ts';
 import { TOOLBOX } from './tools/toolbox.ts';
-import { messagesShown, tokensShown } from './view.ts';
+import { messagesShown, tokensShown } from './history/view.ts';
 import { fc } from '../../test/support/samples.ts';
 
 type Happening =

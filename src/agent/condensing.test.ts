@@ -7,9 +7,9 @@ import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
 import { userCommand, userMessage } from '../events/build.ts';
 import { type Condensation, type Event, isAction, isCondensation } from '../events/event.ts';
 import type { AgentContext } from './context.ts';
+import { tokensOfText } from './history/tokens.ts';
 import { SUMMARY_PROMPT } from './prompts/summary.ts';
 import { RunLog } from './run-log.ts';
-import { tokensOfText } from './tokens.ts';
 
 const isSummary = (prompt: Prompt) => prompt[0]?.content === SUMMARY_PROMPT;
 

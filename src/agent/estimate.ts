@@ -2,11 +2,11 @@ import { agentMessage } from '../events/build.ts';
 import { isAction, type NewEvent, type Solvability } from '../events/event.ts';
 import { userText } from '../model/message.ts';
 import type { ModelContext } from './context.ts';
-import type { Unit } from './history.ts';
+import type { Unit } from './history/history.ts';
+import { tokensOfText } from './history/tokens.ts';
 import { ESTIMATE_PROMPT, inLanguage } from './prompts/estimate.ts';
 import type { RunLog } from './run-log.ts';
 import type { Spending } from './spending.ts';
-import { tokensOfText } from './tokens.ts';
 import { issueTold, commentsTold } from './tools/provider/told.ts';
 import { cutMiddle } from './tools/text.ts';
 

@@ -10,11 +10,11 @@ import type { ModelContext } from './context.ts';
 import type { Failure } from './failure.ts';
 import type { RunLog } from './run-log.ts';
 import type { Spending } from './spending.ts';
-import { tokensOfText } from './tokens.ts';
+import { tokensOfText } from './history/tokens.ts';
 import { toolsOffered, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';
-import { messagesShown, tokensShown } from './view.ts';
-import { historyLimit, LEAST } from './window.ts';
+import { messagesShown, tokensShown } from './history/view.ts';
+import { historyLimit, LEAST } from './history/window.ts';
 
 /** How often the view is halved for a model that says it is too long, before that is the failure. */
 const MAX_HALVINGS = 4;

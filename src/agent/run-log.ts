@@ -5,7 +5,7 @@ import {
   isObservation,
   type NewEvent,
 } from '../events/event.ts';
-import { History } from './history.ts';
+import { History } from './history/history.ts';
 import type { Journal } from './journal.ts';
 import { NoticeMemory } from './notices.ts';
 import { RecallMemory } from './recall-memory.ts';

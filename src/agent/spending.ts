@@ -9,7 +9,7 @@ import type { ModelContext } from './context.ts';
 import { type Failure, modelFailed } from './failure.ts';
 import { budgetExhausted, type CallSize, highestCost } from './limits.ts';
 import type { RunLog } from './run-log.ts';
-import { tokensOfBytes } from './tokens.ts';
+import { tokensOfBytes } from './history/tokens.ts';
 
 /** What came of a call: the model's answer, or why there is none. `exhausted`: it was not made, the budget is used up. */
 export type Asked =

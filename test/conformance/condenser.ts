@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import type { Condenser, Part } from '../../src/agent/condensers/condenser.ts';
-import type { Unit } from '../../src/agent/history.ts';
-import { tokensOfText } from '../../src/agent/tokens.ts';
+import type { Unit } from '../../src/agent/history/history.ts';
+import { tokensOfText } from '../../src/agent/history/tokens.ts';
 
 const unit = (n: number, size: number): Unit => ({
   first: n,

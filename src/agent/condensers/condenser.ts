@@ -1,5 +1,5 @@
 import type { Failure } from '../failure.ts';
-import type { Unit } from '../history.ts';
+import type { Unit } from '../history/history.ts';
 
 /** The part of a history that is about to drop out of what the model is shown. */
 export interface Part {

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { condenserFacts } from '../../../test/conformance/condenser.ts';
 import { FakeModel, type Script, type Scripted } from '../../../test/support/agent/fake-model.ts';
 import { Stage } from '../../../test/support/agent/stage.ts';
+import { tokensOfText } from '../history/tokens.ts';
 import { SUMMARY_PROMPT } from '../prompts/summary.ts';
 import { Spending } from '../spending.ts';
-import { tokensOfText } from '../tokens.ts';
 import { dropping } from './dropping.ts';
 import { Summarizing } from './summarizing.ts';
 

@@ -2,9 +2,9 @@ import type { Deadlines } from '../../model/deadline.ts';
 import { userText } from '../../model/message.ts';
 import type { Retries } from '../../model/retries.ts';
 import type { RunModel } from '../../model/run-model.ts';
+import { cutText, tokensOfText } from '../history/tokens.ts';
 import { SUMMARY_PROMPT, summaryAsked } from '../prompts/summary.ts';
 import type { Spending } from '../spending.ts';
-import { cutText, tokensOfText } from '../tokens.ts';
 import type { Condensed, Condenser, Part } from './condenser.ts';
 
 /** How often the part is halved for a model that says it is too long. */

@@ -1,7 +1,7 @@
-import { type Message, userText } from '../model/message.ts';
+import { type Message, userText } from '../../model/message.ts';
+import { enclosed } from '../prompts/enclosed.ts';
 import type { History, Unit } from './history.ts';
 import { messagesOf } from './messages.ts';
-import { enclosed } from './prompts/enclosed.ts';
 import { tokensOfText } from './tokens.ts';
 import { cutUnit, isWhole, tokensOf } from './window.ts';
 

@@ -1,4 +1,4 @@
-import { cutMiddle } from './tools/text.ts';
+import { cutMiddle } from '../tools/text.ts';
 
 /** Tokenizers give three to four bytes of text and code a token; the smaller number errs on the safe side. */
 const BYTES_PER_TOKEN = 3;

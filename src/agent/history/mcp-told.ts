@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { Event } from '../events/event.ts';
+import type { Event } from '../../events/event.ts';
 
 /** What the model is told of a server's answer. */
 interface AnswerTold {

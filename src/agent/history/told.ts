@@ -1,4 +1,4 @@
-import { type UserMessage, type UserPart, userText } from '../model/message.ts';
+import { type UserMessage, type UserPart, userText } from '../../model/message.ts';
 import { mcpTold } from './mcp-told.ts';
 import {
   type ActionEvent,
@@ -6,9 +6,9 @@ import {
   isAction,
   isObservation,
   type ObservationExtras,
-} from '../events/event.ts';
-import { isNotHere } from './tools/not-here.ts';
-import { enclosed } from './prompts/enclosed.ts';
+} from '../../events/event.ts';
+import { isNotHere } from '../tools/not-here.ts';
+import { enclosed } from '../prompts/enclosed.ts';
 
 export type UserMessageEvent = Extract<Event, { action: 'message' }>;
 

@@ -11,9 +11,9 @@ import {
   isObservation,
   type LlmMetrics,
   type ToolCallMetadata,
-} from '../events/event.ts';
-import { awaits } from '../security/confirmation.ts';
-import { isWarning } from './stuck.ts';
+} from '../../events/event.ts';
+import { awaits } from '../../security/confirmation.ts';
+import { isWarning } from '../stuck.ts';
 import { estimateTold, ranTold, recallTold, resultTold, type Told, type UserMessageEvent } from './told.ts';
 
 /** What the model sees in one piece or not at all. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { userMessage } from '../events/build.ts';
-import type { Event } from '../events/event.ts';
+import { userMessage } from '../../events/build.ts';
+import type { Event } from '../../events/event.ts';
 import type { Unit } from './history.ts';
 import { cutText, tokensOfText } from './tokens.ts';
 import type { UserMessageEvent } from './told.ts';
 import { cutUnit, historyLimit, tokensOf } from './window.ts';
-import { fc } from '../../test/support/samples.ts';
+import { fc } from '../../../test/support/samples.ts';
 
 const span = { first: 0, last: 0 };
 const said = (text: string): Unit => ({ ...span, kind: 'said', text });

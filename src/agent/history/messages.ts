@@ -1,4 +1,4 @@
-import { type Message, userText } from '../model/message.ts';
+import { type Message, userText } from '../../model/message.ts';
 import type { Call, Step, Unit } from './history.ts';
 import { imageOf, userTold } from './told.ts';
 
