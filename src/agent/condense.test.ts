@@ -18,7 +18,7 @@ import type { Condenser } from './condensers/condenser.ts';
 import { dropping } from './condensers/dropping.ts';
 import { recorded } from './record.ts';
 import { RunLog } from './run-log.ts';
-import { Spending } from './spending.ts';
+import { Spending } from './spending/spending.ts';
 import { TOOLBOX } from './tools/toolbox.ts';
 import { messagesShown, tokensShown } from './history/view.ts';
 import { fc } from '../../test/support/samples.ts';

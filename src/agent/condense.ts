@@ -6,7 +6,7 @@ import type { History, Unit } from './history/history.ts';
 import { cutText, tokensOfText } from './history/tokens.ts';
 import { SHARES, shownTokens, tokensShown } from './history/view.ts';
 import type { RunLog } from './run-log.ts';
-import type { Spending } from './spending.ts';
+import type { Spending } from './spending/spending.ts';
 
 /** What of the limit stays after a condensation: the provider's cache is lost each time, so it is not little by little. */
 const KEPT = 0.35;

@@ -6,7 +6,7 @@ import type { Unit } from './history/history.ts';
 import { tokensOfText } from './history/tokens.ts';
 import { ESTIMATE_PROMPT, inLanguage } from './prompts/estimate.ts';
 import type { RunLog } from './run-log.ts';
-import type { Spending } from './spending.ts';
+import type { Spending } from './spending/spending.ts';
 import { issueTold, commentsTold } from './tools/provider/told.ts';
 import { cutMiddle } from './tools/text.ts';
 

@@ -9,7 +9,7 @@ import { Summarizing } from './condensers/summarizing.ts';
 import type { ModelContext } from './context.ts';
 import type { Failure } from './failure.ts';
 import type { RunLog } from './run-log.ts';
-import type { Spending } from './spending.ts';
+import type { Spending } from './spending/spending.ts';
 import { tokensOfText } from './history/tokens.ts';
 import { toolsOffered, toolsShown } from './tools/toolbox.ts';
 import type { Tool } from './tools/tool.ts';

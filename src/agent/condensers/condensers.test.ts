@@ -6,7 +6,7 @@ import { FakeModel, type Script, type Scripted } from '../../../test/support/age
 import { Stage } from '../../../test/support/agent/stage.ts';
 import { tokensOfText } from '../history/tokens.ts';
 import { SUMMARY_PROMPT } from '../prompts/summary.ts';
-import { Spending } from '../spending.ts';
+import { Spending } from '../spending/spending.ts';
 import { dropping } from './dropping.ts';
 import { Summarizing } from './summarizing.ts';
 

@@ -1,7 +1,7 @@
 import { agentMessage, errorObservation, stateChanged, userMessage } from '../../events/build.ts';
 import type { NewEvent, ToolCallMetadata } from '../../events/event.ts';
 import type { AgentContext } from '../context.ts';
-import { stepsExhausted } from '../limits.ts';
+import { stepsExhausted } from '../spending/limits.ts';
 import type { Decision, Mind } from '../mind.ts';
 import { type Recorded, recorded, recordedLater } from '../record.ts';
 import type { RunLog } from '../run-log.ts';

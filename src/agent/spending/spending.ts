@@ -1,15 +1,15 @@
-import { observation } from '../events/build.ts';
-import type { LlmMetrics, NewEvent } from '../events/event.ts';
-import type { ModelFailure } from '../model/failure.ts';
-import { priceOf } from '../model/price.ts';
-import type { ModelOutcome, ModelStep, ModelUsage } from '../model/answer.ts';
-import { type Retries, withRetries } from '../model/retries.ts';
-import { type ModelRequest, modelStep } from '../model/step.ts';
-import type { ModelContext } from './context.ts';
-import { type Failure, modelFailed } from './failure.ts';
+import { observation } from '../../events/build.ts';
+import type { LlmMetrics, NewEvent } from '../../events/event.ts';
+import type { ModelFailure } from '../../model/failure.ts';
+import { priceOf } from '../../model/price.ts';
+import type { ModelOutcome, ModelStep, ModelUsage } from '../../model/answer.ts';
+import { type Retries, withRetries } from '../../model/retries.ts';
+import { type ModelRequest, modelStep } from '../../model/step.ts';
+import type { ModelContext } from '../context.ts';
+import { type Failure, modelFailed } from '../failure.ts';
 import { budgetExhausted, type CallSize, highestCost } from './limits.ts';
-import type { RunLog } from './run-log.ts';
-import { tokensOfBytes } from './history/tokens.ts';
+import type { RunLog } from '../run-log.ts';
+import { tokensOfBytes } from '../history/tokens.ts';
 
 /** What came of a call: the model's answer, or why there is none. `exhausted`: it was not made, the budget is used up. */
 export type Asked =

@@ -1,6 +1,6 @@
-import { highestPrice, isPriced } from '../model/price.ts';
-import type { ModelContext } from './context.ts';
-import type { Failure } from './failure.ts';
+import { highestPrice, isPriced } from '../../model/price.ts';
+import type { ModelContext } from '../context.ts';
+import type { Failure } from '../failure.ts';
 
 /** What one call of the model may use at most, in tokens: of its request, and of an answer that is reckoned with. */
 export interface CallSize {

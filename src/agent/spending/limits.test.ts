@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 
-import { userMessage } from '../events/build.ts';
-import { isObservation } from '../events/event.ts';
-import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
+import { userMessage } from '../../events/build.ts';
+import { isObservation } from '../../events/event.ts';
+import { bash, finish, Stage } from '../../../test/support/agent/stage.ts';
 
 function reason(stage: Stage): string {
   const last = stage.log.events.at(-1);

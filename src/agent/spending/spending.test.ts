@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { type Scripted } from '../../test/support/agent/fake-model.ts';
-import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
-import { userText } from '../model/message.ts';
-import { priceOf } from '../model/price.ts';
+import { Crash, FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { type Scripted } from '../../../test/support/agent/fake-model.ts';
+import { bash, finish, Stage } from '../../../test/support/agent/stage.ts';
+import { userText } from '../../model/message.ts';
+import { priceOf } from '../../model/price.ts';
 import { Spending } from './spending.ts';
-import { fc } from '../../test/support/samples.ts';
+import { fc } from '../../../test/support/samples.ts';
 
 const MODEL = 'openai/gpt-4o';
 const COST = { promptTokens: 2_000, completionTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 };
