@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LlmMetrics, NewEvent, ToolCallMetadata } from '../events/event.ts';
 import type { ModelContext } from './context.ts';
 import { Estimator } from './estimate.ts';
-import { FittedModel } from './fitted-model.ts';
+import { FittedModel } from './condensing/fitted-model.ts';
 import { limitReached } from './spending/limits.ts';
 import type { Decision, Mind } from './mind.ts';
 import { systemPrompt } from './prompts/system.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import type { Condenser, Part } from '../../src/agent/condensers/condenser.ts';
+import type { Condenser, Part } from '../../src/agent/condensing/condenser.ts';
 import type { Unit } from '../../src/agent/history/history.ts';
 import { tokensOfText } from '../../src/agent/history/tokens.ts';
 

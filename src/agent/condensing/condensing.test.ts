@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Crash, FakeJournal, FakeLog } from '../../test/support/agent/fake-journal.ts';
-import { FakeModel, type Prompt, type Scripted } from '../../test/support/agent/fake-model.ts';
-import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
-import { userCommand, userMessage } from '../events/build.ts';
-import { type Condensation, type Event, isAction, isCondensation } from '../events/event.ts';
-import type { AgentContext } from './context.ts';
-import { tokensOfText } from './history/tokens.ts';
-import { SUMMARY_PROMPT } from './prompts/summary.ts';
-import { RunLog } from './run-log.ts';
+import { Crash, FakeJournal, FakeLog } from '../../../test/support/agent/fake-journal.ts';
+import { FakeModel, type Prompt, type Scripted } from '../../../test/support/agent/fake-model.ts';
+import { bash, finish, Stage } from '../../../test/support/agent/stage.ts';
+import { userCommand, userMessage } from '../../events/build.ts';
+import { type Condensation, type Event, isAction, isCondensation } from '../../events/event.ts';
+import type { AgentContext } from '../context.ts';
+import { tokensOfText } from '../history/tokens.ts';
+import { RunLog } from '../run-log.ts';
+import { SUMMARY_PROMPT } from './summary-prompt.ts';
 
 const isSummary = (prompt: Prompt) => prompt[0]?.content === SUMMARY_PROMPT;
 

@@ -5,10 +5,10 @@ import { condenserFacts } from '../../../test/conformance/condenser.ts';
 import { FakeModel, type Script, type Scripted } from '../../../test/support/agent/fake-model.ts';
 import { Stage } from '../../../test/support/agent/stage.ts';
 import { tokensOfText } from '../history/tokens.ts';
-import { SUMMARY_PROMPT } from '../prompts/summary.ts';
 import { Spending } from '../spending/spending.ts';
 import { dropping } from './dropping.ts';
 import { Summarizing } from './summarizing.ts';
+import { SUMMARY_PROMPT } from './summary-prompt.ts';
 
 function summarizing(script: Script) {
   const model = new FakeModel(script, 'openai/gpt-4o');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { FakeJournal, FakeLog } from '../../test/support/agent/fake-journal.ts';
-import { Stage } from '../../test/support/agent/stage.ts';
+import { FakeJournal, FakeLog } from '../../../test/support/agent/fake-journal.ts';
+import { Stage } from '../../../test/support/agent/stage.ts';
 import {
   action,
   errorObservation,
@@ -10,18 +10,18 @@ import {
   stateChanged,
   userCommand,
   userMessage,
-} from '../events/build.ts';
-import { type Event, isAction, isCondensation, isObservation } from '../events/event.ts';
-import { EMPTY_PROJECTION, project } from '../events/projection.ts';
+} from '../../events/build.ts';
+import { type Event, isAction, isCondensation, isObservation } from '../../events/event.ts';
+import { EMPTY_PROJECTION, project } from '../../events/projection.ts';
 import { condense } from './condense.ts';
-import type { Condenser } from './condensers/condenser.ts';
-import { dropping } from './condensers/dropping.ts';
-import { recorded } from './record.ts';
-import { RunLog } from './run-log.ts';
-import { Spending } from './spending/spending.ts';
-import { TOOLBOX } from './tools/toolbox.ts';
-import { messagesShown, tokensShown } from './history/view.ts';
-import { fc } from '../../test/support/samples.ts';
+import type { Condenser } from './condenser.ts';
+import { dropping } from './dropping.ts';
+import { recorded } from '../record.ts';
+import { RunLog } from '../run-log.ts';
+import { Spending } from '../spending/spending.ts';
+import { TOOLBOX } from '../tools/toolbox.ts';
+import { messagesShown, tokensShown } from '../history/view.ts';
+import { fc } from '../../../test/support/samples.ts';
 
 type Happening =
   | { kind: 'step'; calls: ('run' | 'wrong' | 'plan')[]; size: number }

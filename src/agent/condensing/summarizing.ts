@@ -3,9 +3,9 @@ import { userText } from '../../model/message.ts';
 import type { Retries } from '../../model/retries.ts';
 import type { RunModel } from '../../model/run-model.ts';
 import { cutText, tokensOfText } from '../history/tokens.ts';
-import { SUMMARY_PROMPT, summaryAsked } from '../prompts/summary.ts';
 import type { Spending } from '../spending/spending.ts';
 import type { Condensed, Condenser, Part } from './condenser.ts';
+import { SUMMARY_PROMPT, summaryAsked } from './summary-prompt.ts';
 
 /** How often the part is halved for a model that says it is too long. */
 const MAX_HALVINGS = 2;

@@ -1,8 +1,8 @@
-import type { Part } from '../condensers/condenser.ts';
 import type { Unit } from '../history/history.ts';
 import { tokensOfText } from '../history/tokens.ts';
 import { cutUnit } from '../history/window.ts';
-import { enclosed } from './enclosed.ts';
+import { enclosed } from '../prompts/enclosed.ts';
+import type { Part } from './condenser.ts';
 
 export const SUMMARY_PROMPT = `You keep the memory of a software engineer who works for a user by calling tools. The older part of their conversation is about to be left out of the engineer's sight. Write down what the engineer has to know of it to go on as if it were still there.
 

@@ -1,12 +1,12 @@
-import { condensation } from '../events/build.ts';
-import type { Carried } from '../events/event.ts';
-import type { Condenser } from './condensers/condenser.ts';
-import type { Failure } from './failure.ts';
-import type { History, Unit } from './history/history.ts';
-import { cutText, tokensOfText } from './history/tokens.ts';
-import { SHARES, shownTokens, tokensShown } from './history/view.ts';
-import type { RunLog } from './run-log.ts';
-import type { Spending } from './spending/spending.ts';
+import { condensation } from '../../events/build.ts';
+import type { Carried } from '../../events/event.ts';
+import type { Failure } from '../failure.ts';
+import type { History, Unit } from '../history/history.ts';
+import { cutText, tokensOfText } from '../history/tokens.ts';
+import { SHARES, shownTokens, tokensShown } from '../history/view.ts';
+import type { RunLog } from '../run-log.ts';
+import type { Spending } from '../spending/spending.ts';
+import type { Condenser } from './condenser.ts';
 
 /** What of the limit stays after a condensation: the provider's cache is lost each time, so it is not little by little. */
 const KEPT = 0.35;

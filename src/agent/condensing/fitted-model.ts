@@ -1,20 +1,20 @@
-import type { ModelStep } from '../model/answer.ts';
-import { deadlinesOf } from '../model/deadline.ts';
-import type { ModelTool } from '../model/message.ts';
-import type { Retries } from '../model/retries.ts';
+import type { ModelStep } from '../../model/answer.ts';
+import { deadlinesOf } from '../../model/deadline.ts';
+import type { ModelTool } from '../../model/message.ts';
+import type { Retries } from '../../model/retries.ts';
 import { condense } from './condense.ts';
-import type { Condenser } from './condensers/condenser.ts';
-import { dropping } from './condensers/dropping.ts';
-import { Summarizing } from './condensers/summarizing.ts';
-import type { ModelContext } from './context.ts';
-import type { Failure } from './failure.ts';
-import type { RunLog } from './run-log.ts';
-import type { Spending } from './spending/spending.ts';
-import { tokensOfText } from './history/tokens.ts';
-import { toolsOffered, toolsShown } from './tools/toolbox.ts';
-import type { Tool } from './tools/tool.ts';
-import { messagesShown, tokensShown } from './history/view.ts';
-import { historyLimit, LEAST } from './history/window.ts';
+import type { Condenser } from './condenser.ts';
+import { dropping } from './dropping.ts';
+import { Summarizing } from './summarizing.ts';
+import type { ModelContext } from '../context.ts';
+import type { Failure } from '../failure.ts';
+import type { RunLog } from '../run-log.ts';
+import type { Spending } from '../spending/spending.ts';
+import { tokensOfText } from '../history/tokens.ts';
+import { toolsOffered, toolsShown } from '../tools/toolbox.ts';
+import type { Tool } from '../tools/tool.ts';
+import { messagesShown, tokensShown } from '../history/view.ts';
+import { historyLimit, LEAST } from '../history/window.ts';
 
 /** How often the view is halved for a model that says it is too long, before that is the failure. */
 const MAX_HALVINGS = 4;
