@@ -1,6 +1,6 @@
 import { isAction, type NewEvent, type TaskItem } from '../events/event.ts';
 import type { Answered } from './journal.ts';
-import type { Recorded } from './record.ts';
+import type { Recorded } from './minds/record.ts';
 import { hasEffect } from './tools/carry-out.ts';
 import { trackTasks } from './tools/task-tracker.ts';
 import { noteThought } from './tools/think.ts';

@@ -16,7 +16,7 @@ import { EMPTY_PROJECTION, project } from '../../events/projection.ts';
 import { condense } from './condense.ts';
 import type { Condenser } from './condenser.ts';
 import { dropping } from './dropping.ts';
-import { recorded } from '../record.ts';
+import { recorded } from '../minds/record.ts';
 import { RunLog } from '../run-log.ts';
 import { Spending } from '../spending/spending.ts';
 import { TOOLBOX } from '../tools/toolbox.ts';

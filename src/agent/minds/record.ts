@@ -1,9 +1,9 @@
-import { agentMessage, errorObservation, stateChanged } from '../events/build.ts';
-import type { NewAction, NewEvent, ToolCallMetadata } from '../events/event.ts';
-import type { ModelCall, ModelStep } from '../model/answer.ts';
-import { plainToolName } from '../model/tool-name.ts';
-import type { Spent } from './spending/spending.ts';
-import type { Tool } from './tools/tool.ts';
+import { agentMessage, errorObservation, stateChanged } from '../../events/build.ts';
+import type { NewAction, NewEvent, ToolCallMetadata } from '../../events/event.ts';
+import type { ModelCall, ModelStep } from '../../model/answer.ts';
+import { plainToolName } from '../../model/tool-name.ts';
+import type { Spent } from '../spending/spending.ts';
+import type { Tool } from '../tools/tool.ts';
 
 /** A step of the model as events, to be appended in one commit. */
 export interface Recorded {

@@ -1,7 +1,7 @@
-import type { NewEvent, ToolCallMetadata } from '../events/event.ts';
-import type { Failure } from './failure.ts';
+import type { NewEvent, ToolCallMetadata } from '../../events/event.ts';
+import type { Failure } from '../failure.ts';
+import type { RunLog } from '../run-log.ts';
 import type { Recorded } from './record.ts';
-import type { RunLog } from './run-log.ts';
 
 export type Decision = { ok: true; step: Recorded } | { ok: false; failure: Failure };
 

@@ -8,7 +8,7 @@ import type { Scripted } from '../../../test/support/agent/fake-model.ts';
 import { bash, edit, finish, Stage } from '../../../test/support/agent/stage.ts';
 import type { AgentContext } from '../context.ts';
 import { openingOf } from '../opening.ts';
-import { readRecording } from './recording.ts';
+import { readRecording } from '../replay/recording.ts';
 
 /** A stage whose conversation begins with a recording. */
 function replaying(events: readonly unknown[], script: Scripted[] = []) {

@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { LlmMetrics, NewEvent, ToolCallMetadata } from '../events/event.ts';
-import type { ModelContext } from './context.ts';
-import { Estimator } from './estimate.ts';
-import { FittedModel } from './condensing/fitted-model.ts';
-import { limitReached } from './spending/limits.ts';
+import type { LlmMetrics, NewEvent, ToolCallMetadata } from '../../events/event.ts';
+import type { ModelContext } from '../context.ts';
+import { Estimator } from '../estimate.ts';
+import { FittedModel } from '../condensing/fitted-model.ts';
+import { limitReached } from '../spending/limits.ts';
 import type { Decision, Mind } from './mind.ts';
-import { systemPrompt } from './prompts/system.ts';
+import { systemPrompt } from '../prompts/system.ts';
 import { type Recorded, recorded, recordedLater } from './record.ts';
-import type { RunLog } from './run-log.ts';
-import { Spending } from './spending/spending.ts';
-import { stuck, warning } from './stuck.ts';
-import { Titler } from './title.ts';
-import { toolsOf, toolsShown } from './tools/toolbox.ts';
-import type { Tool } from './tools/tool.ts';
+import type { RunLog } from '../run-log.ts';
+import { Spending } from '../spending/spending.ts';
+import { stuck, warning } from '../stuck.ts';
+import { Titler } from '../title.ts';
+import { toolsOf, toolsShown } from '../tools/toolbox.ts';
+import type { Tool } from '../tools/tool.ts';
 
 /** The V0 release whose event shapes these are. */
 const V0_VERSION = '0.59.0';

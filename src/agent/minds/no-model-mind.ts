@@ -1,5 +1,5 @@
-import type { NewEvent } from '../events/event.ts';
-import { modelMissing } from './failure.ts';
+import type { NewEvent } from '../../events/event.ts';
+import { modelMissing } from '../failure.ts';
 import type { Decision, Mind } from './mind.ts';
 
 /** Goes on after a replay where no model is configured: it says so. */

@@ -2,12 +2,12 @@ import { agentMessage, errorObservation, stateChanged, userMessage } from '../..
 import type { NewEvent, ToolCallMetadata } from '../../events/event.ts';
 import type { AgentContext } from '../context.ts';
 import { stepsExhausted } from '../spending/limits.ts';
-import type { Decision, Mind } from '../mind.ts';
-import { type Recorded, recorded, recordedLater } from '../record.ts';
+import type { Decision, Mind } from './mind.ts';
+import { type Recorded, recorded, recordedLater } from './record.ts';
 import type { RunLog } from '../run-log.ts';
 import { toolsToReplay } from '../tools/toolbox.ts';
 import type { Tool } from '../tools/tool.ts';
-import type { ReplayStep } from './recording.ts';
+import type { ReplayStep } from '../replay/recording.ts';
 
 /**
  * Does what was recorded, for real and without a model, then hands over. Where it stands is read from the log: each

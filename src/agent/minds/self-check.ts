@@ -1,9 +1,9 @@
-import { type Event, isAction, isObservation, type NewAction, type NewEvent } from '../events/event.ts';
-import { awaits } from '../security/confirmation.ts';
-import type { AgentContext } from './context.ts';
+import { type Event, isAction, isObservation, type NewAction, type NewEvent } from '../../events/event.ts';
+import { awaits } from '../../security/confirmation.ts';
+import type { AgentContext } from '../context.ts';
+import type { RunLog } from '../run-log.ts';
+import { runAction } from '../tools/shell.ts';
 import type { Decision, Mind } from './mind.ts';
-import type { RunLog } from './run-log.ts';
-import { runAction } from './tools/shell.ts';
 
 interface Check {
   name: string;

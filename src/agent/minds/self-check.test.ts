@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { userMessage } from '../events/build.ts';
-import { isAction } from '../events/event.ts';
-import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { Stage } from '../../test/support/agent/stage.ts';
+import { userMessage } from '../../events/build.ts';
+import { isAction } from '../../events/event.ts';
+import { Crash, FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { Stage } from '../../../test/support/agent/stage.ts';
 
 const agent = 'DummyAgent' as const;
 
