@@ -60,11 +60,12 @@ export function driving(parts: Parts): { queue: InProcessQueue; driver: Driver; 
     submodules: config.submodules,
     gitProvider: (at) => gitProvider({ ...at, fetch: plainFetch }),
     runAgent: measuredAgent(
-      async (context) => await (await import('../agent/run-agent.ts')).runAgent(context),
+      async (context) => await (await import('../agent/run/run-agent.ts')).runAgent(context),
       metrics,
     ),
-    serveUser: async (context) => await (await import('../agent/run-agent.ts')).serveUser(context),
-    introductionOf: async (context) => await (await import('../agent/run-agent.ts')).introductionOf(context),
+    serveUser: async (context) => await (await import('../agent/run/run-agent.ts')).serveUser(context),
+    introductionOf: async (context) =>
+      await (await import('../agent/run/run-agent.ts')).introductionOf(context),
     redactor: redactorOf,
     ran: (userId, facts) => analytics.runEnded(userId, facts),
     mcp,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import type { AgentContext, AgentOutcome } from '../../src/agent/context.ts';
-import { serveUser } from '../../src/agent/run-agent.ts';
+import { serveUser } from '../../src/agent/run/run-agent.ts';
 import { createKey, ensureUser } from '../../src/auth/keys.ts';
 import type { Principal } from '../../src/auth/principal.ts';
 import { ConversationService } from '../../src/conversations/service.ts';

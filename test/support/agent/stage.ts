@@ -1,7 +1,7 @@
 import { stateChanged, userMessage } from '../../../src/events/build.ts';
 import { EMPTY_PROJECTION, project } from '../../../src/events/projection.ts';
 import type { AgentContext, AgentOutcome } from '../../../src/agent/context.ts';
-import { runAgent } from '../../../src/agent/run-agent.ts';
+import { runAgent } from '../../../src/agent/run/run-agent.ts';
 import { FakeJournal, FakeLog } from './fake-journal.ts';
 import { FakeModel, type Script } from './fake-model.ts';
 import { FakeSandbox } from './fake-sandbox.ts';

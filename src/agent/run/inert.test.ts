@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
-import { ENDING_ACTIONS, INERT_ACTIONS } from '../contract/events.ts';
-import { inertAction, userMessage } from '../events/build.ts';
-import { EMPTY_PROJECTION, project } from '../events/projection.ts';
-import { readRecording } from './replay/recording.ts';
+import { FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { bash, edit, finish, Stage } from '../../../test/support/agent/stage.ts';
+import { ENDING_ACTIONS, INERT_ACTIONS } from '../../contract/events.ts';
+import { inertAction, userMessage } from '../../events/build.ts';
+import { EMPTY_PROJECTION, project } from '../../events/projection.ts';
+import { readRecording } from '../replay/recording.ts';
 
 const SCRIPT = [
   { text: 'First look.', calls: [bash('one'), bash('two')] },

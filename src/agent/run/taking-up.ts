@@ -1,9 +1,9 @@
-import { action, observation, stateAsked, stateChanged } from '../events/build.ts';
-import type { NewEvent, ObservationExtras } from '../events/event.ts';
-import type { RepositoryKnowledge } from '../microagents/read.ts';
-import type { AgentContext } from './context.ts';
+import { action, observation, stateAsked, stateChanged } from '../../events/build.ts';
+import type { NewEvent, ObservationExtras } from '../../events/event.ts';
+import type { RepositoryKnowledge } from '../../microagents/read.ts';
+import type { AgentContext } from '../context.ts';
+import type { RunLog } from '../run-log.ts';
 import { instructionsOf, knowledgeFor, roomFor } from './recalling.ts';
-import type { RunLog } from './run-log.ts';
 
 /** How much of a message is repeated as what was asked of the knowledge. */
 const MAX_QUERY = 1_000;

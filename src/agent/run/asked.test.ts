@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { assertToldAlike } from '../../test/support/agent/prompts.ts';
-import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
-import { ServiceError } from '../errors.ts';
-import { UNKNOWN_HERE } from '../contract/events.ts';
-import { HIDDEN } from '../secrets/secret.ts';
-import { userAction } from './user-action.ts';
-import { stateChanged, userCommand, userMessage } from '../events/build.ts';
-import { type Event, isObservation } from '../events/event.ts';
-import { decided, isActionEvent } from '../security/confirmation.ts';
+import { Crash, FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { assertToldAlike } from '../../../test/support/agent/prompts.ts';
+import { bash, edit, finish, Stage } from '../../../test/support/agent/stage.ts';
+import { ServiceError } from '../../errors.ts';
+import { UNKNOWN_HERE } from '../../contract/events.ts';
+import { HIDDEN } from '../../secrets/secret.ts';
+import { userAction } from '../user-action.ts';
+import { stateChanged, userCommand, userMessage } from '../../events/build.ts';
+import { type Event, isObservation } from '../../events/event.ts';
+import { decided, isActionEvent } from '../../security/confirmation.ts';
 import { serveUser } from './run-agent.ts';
 
 const SCRIPT = [

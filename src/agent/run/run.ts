@@ -1,19 +1,19 @@
-import { ServiceError } from '../errors.ts';
-import { errorObservation, observation, stateChanged } from '../events/build.ts';
-import { type ActionEvent, type Event, isAction, type NewEvent } from '../events/event.ts';
-import { notDone, STOPPED, unknownOutcome } from '../events/not-done.ts';
-import type { OpenAction } from '../events/open-action.ts';
+import { ServiceError } from '../../errors.ts';
+import { errorObservation, observation, stateChanged } from '../../events/build.ts';
+import { type ActionEvent, type Event, isAction, type NewEvent } from '../../events/event.ts';
+import { notDone, STOPPED, unknownOutcome } from '../../events/not-done.ts';
+import type { OpenAction } from '../../events/open-action.ts';
+import type { AgentContext, AgentOutcome } from '../context.ts';
+import { type Failure, sandboxFailed } from '../failure.ts';
+import type { Mind } from '../minds/mind.ts';
+import type { Recorded } from '../minds/record.ts';
+import { RunLog } from '../run-log.ts';
+import { carryOut, hasEffect } from '../tools/carry-out.ts';
+import type { ProviderWrite } from '../tools/provider/hosted.ts';
+import { unknownWrite } from '../tools/provider/provider-tools.ts';
 import { beginStep } from './begin-step.ts';
-import type { AgentContext, AgentOutcome } from './context.ts';
-import { type Failure, sandboxFailed } from './failure.ts';
 import { Guard } from './guard.ts';
-import type { Mind } from './minds/mind.ts';
-import type { Recorded } from './minds/record.ts';
-import { RunLog } from './run-log.ts';
 import { takeUp } from './taking-up.ts';
-import { carryOut, hasEffect } from './tools/carry-out.ts';
-import type { ProviderWrite } from './tools/provider/hosted.ts';
-import { unknownWrite } from './tools/provider/provider-tools.ts';
 
 /** One run: what a former one left, then step after step. See `runAgent`. */
 export class Run {

@@ -1,10 +1,10 @@
-import { stateChanged } from '../events/build.ts';
-import type { NewAction, NewEvent } from '../events/event.ts';
-import type { Place, Rating, SecurityAnalyzer } from '../security/analyzer.ts';
-import { asksUser, awaiting, holding } from '../security/confirmation.ts';
-import { openAnalyzer } from '../security/open-analyzer.ts';
-import type { AgentContext } from './context.ts';
-import type { Recorded } from './minds/record.ts';
+import { stateChanged } from '../../events/build.ts';
+import type { NewAction, NewEvent } from '../../events/event.ts';
+import type { Place, Rating, SecurityAnalyzer } from '../../security/analyzer.ts';
+import { asksUser, awaiting, holding } from '../../security/confirmation.ts';
+import { openAnalyzer } from '../../security/open-analyzer.ts';
+import type { AgentContext } from '../context.ts';
+import type { Recorded } from '../minds/record.ts';
 
 /**
  * Rates the actions of a step, and holds it up at the first that its user is asked about: what comes before that one is

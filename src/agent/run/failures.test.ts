@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ServiceError } from '../errors.ts';
-import { userMessage } from '../events/build.ts';
-import { isObservation } from '../events/event.ts';
-import { FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
+import { ServiceError } from '../../errors.ts';
+import { userMessage } from '../../events/build.ts';
+import { isObservation } from '../../events/event.ts';
+import { FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { bash, edit, finish, Stage } from '../../../test/support/agent/stage.ts';
 
 /** As the provider's clients throw it. */
 function status(code: number, message = 'no', headers: Record<string, string> = {}): Error {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { userMessage } from '../events/build.ts';
-import type { Event } from '../events/event.ts';
-import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { assertToldAlike } from '../../test/support/agent/prompts.ts';
-import { bash, edit, finish, Stage } from '../../test/support/agent/stage.ts';
+import { userMessage } from '../../events/build.ts';
+import type { Event } from '../../events/event.ts';
+import { Crash, FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { assertToldAlike } from '../../../test/support/agent/prompts.ts';
+import { bash, edit, finish, Stage } from '../../../test/support/agent/stage.ts';
 
 const SCRIPT = [
   { text: 'First look.', calls: [bash('one'), bash('two'), { name: 'nonsense', input: {} }] },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { stateChanged, userMessage } from '../events/build.ts';
-import { isAction, isObservation } from '../events/event.ts';
-import { FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
+import { stateChanged, userMessage } from '../../events/build.ts';
+import { isAction, isObservation } from '../../events/event.ts';
+import { FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { bash, finish, Stage } from '../../../test/support/agent/stage.ts';
 
 test('a conversation begins in the order that V0 has, but that its first message is there before the agent', async () => {
   const stage = new Stage([{ text: 'Looking.', calls: [bash('ls')] }, { calls: [finish()] }]);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
-import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
-import { stateChanged } from '../events/build.ts';
-import { decided, isActionEvent } from '../security/confirmation.ts';
+import { Crash, FakeJournal } from '../../../test/support/agent/fake-journal.ts';
+import { bash, finish, Stage } from '../../../test/support/agent/stage.ts';
+import { stateChanged } from '../../events/build.ts';
+import { decided, isActionEvent } from '../../security/confirmation.ts';
 
 const MODE = { confirmationMode: true, securityAnalyzer: 'rules' } as const;
 const SCRIPT = [

@@ -1,8 +1,8 @@
-import type { RepositoryKnowledge } from '../microagents/read.ts';
-import { triggeredBy } from '../microagents/triggers.ts';
-import type { ObservationExtras } from '../events/event.ts';
-import type { AgentContext } from './context.ts';
-import type { RecallMemory } from './recall-memory.ts';
+import type { RepositoryKnowledge } from '../../microagents/read.ts';
+import { triggeredBy } from '../../microagents/triggers.ts';
+import type { ObservationExtras } from '../../events/event.ts';
+import type { AgentContext } from '../context.ts';
+import type { RecallMemory } from '../recall-memory.ts';
 
 type Knowledge = ObservationExtras['recall']['microagent_knowledge'];
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Event, isObservation } from '../events/event.ts';
-import { userMessage } from '../events/build.ts';
-import { parseMicroagent } from '../microagents/microagent.ts';
-import type { RepositoryKnowledge } from '../microagents/read.ts';
-import { bash, finish, Stage } from '../../test/support/agent/stage.ts';
-import { Crash, FakeJournal } from '../../test/support/agent/fake-journal.ts';
+import { type Event, isObservation } from '../../events/event.ts';
+import { userMessage } from '../../events/build.ts';
+import { parseMicroagent } from '../../microagents/microagent.ts';
+import type { RepositoryKnowledge } from '../../microagents/read.ts';
+import { bash, finish, Stage } from '../../../test/support/agent/stage.ts';
+import { Crash, FakeJournal } from '../../../test/support/agent/fake-journal.ts';
 
 const REPOSITORY: RepositoryKnowledge = {
   microagents: [

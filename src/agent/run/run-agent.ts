@@ -1,15 +1,15 @@
-import type { NewEvent } from '../events/event.ts';
-import { ConversationGone, Fenced } from '../events/log.ts';
-import { TimeLimit } from '../time-limit.ts';
-import type { AgentContext, AgentOutcome } from './context.ts';
-import { timedOut } from './failure.ts';
-import type { Mind } from './minds/mind.ts';
-import { NoModelMind } from './minds/no-model-mind.ts';
-import { ReplayMind } from './minds/replay-mind.ts';
+import type { NewEvent } from '../../events/event.ts';
+import { ConversationGone, Fenced } from '../../events/log.ts';
+import { TimeLimit } from '../../time-limit.ts';
+import type { AgentContext, AgentOutcome } from '../context.ts';
+import { timedOut } from '../failure.ts';
+import type { Mind } from '../minds/mind.ts';
+import { NoModelMind } from '../minds/no-model-mind.ts';
+import { ReplayMind } from '../minds/replay-mind.ts';
 import { Run } from './run.ts';
-import { RunLog } from './run-log.ts';
-import { SelfCheckMind } from './minds/self-check.ts';
-import { ModelMind } from './minds/model-mind.ts';
+import { RunLog } from '../run-log.ts';
+import { SelfCheckMind } from '../minds/self-check.ts';
+import { ModelMind } from '../minds/model-mind.ts';
 
 /**
  * Drives a conversation until the agent waits, ends the task, fails or is aborted. First it settles what a former

@@ -1,9 +1,9 @@
-import { isAction, type NewEvent, type TaskItem } from '../events/event.ts';
-import type { Answered } from './journal.ts';
-import type { Recorded } from './minds/record.ts';
-import { hasEffect } from './tools/carry-out.ts';
-import { trackTasks } from './tools/task-tracker.ts';
-import { noteThought } from './tools/think.ts';
+import { isAction, type NewEvent, type TaskItem } from '../../events/event.ts';
+import type { Answered } from '../journal.ts';
+import type { Recorded } from '../minds/record.ts';
+import { hasEffect } from '../tools/carry-out.ts';
+import { trackTasks } from '../tools/task-tracker.ts';
+import { noteThought } from '../tools/think.ts';
 
 /** A step with what is stored of its beginning in the commit of the step itself: a commit of its own is saved. */
 export interface BegunStep extends Recorded {
