@@ -1,6 +1,6 @@
 import type { SuggestedTask } from '../../contract/conversations.ts';
 import type { ProviderName } from '../../contract/providers.ts';
-import { WORDS, type Words } from './provider-words.ts';
+import { WORDS, type Words } from '../tools/provider/provider-words.ts';
 
 type Prompt = (task: SuggestedTask, words: Words) => string;
 

@@ -1,6 +1,6 @@
 import type { AgentContext } from '../context.ts';
 import { hasIssues } from '../tools/provider/provider-tools.ts';
-import { WORDS } from './provider-words.ts';
+import { WORDS } from '../tools/provider/provider-words.ts';
 
 /** What an agent is told of itself and its place. The same for every step of a run, so that providers can cache it. */
 export function systemPrompt(context: AgentContext): string {

@@ -4,11 +4,11 @@ import { observation } from '../../../events/build.ts';
 import type { ActionEvent } from '../../../events/event.ts';
 import { type Answer, GivenUpMidway } from '../../../git/answer.ts';
 import type { GitProvider, NewPullRequest } from '../../../git/git-provider.ts';
-import { WORDS } from '../../prompts/provider-words.ts';
 import { type Bench, type Result, wrong } from '../bench.ts';
 import { cutMiddle } from '../text.ts';
 import type { HostedRepository, ProviderWrite } from './hosted.ts';
 import { INPUTS, type Operation } from './provider-tools.ts';
+import { WORDS } from './provider-words.ts';
 import { checksTold, commentsTold, issueTold, requestTold, reviewTold } from './told.ts';
 
 const COMMENTS = 100;

@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 import { type Event, isAction, type NewAction } from '../../../events/event.ts';
 import type { AskableProvider } from '../../../git/git-provider.ts';
-import { WORDS, type Words } from '../../prompts/provider-words.ts';
 import { defineTool, riskOf, securityRisk, type Tool } from '../tool.ts';
 import type { HostedRepository, ProviderWrite } from './hosted.ts';
+import { WORDS, type Words } from './provider-words.ts';
 
 const number = z.int().min(1).max(2_147_483_647);
 const page = z

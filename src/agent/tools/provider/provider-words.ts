@@ -1,4 +1,4 @@
-import type { ProviderName } from '../../contract/providers.ts';
+import type { ProviderName } from '../../../contract/providers.ts';
 
 /** How people of one provider speak. */
 export interface Words {
