@@ -25,10 +25,11 @@ export async function principalOf(request: FastifyRequest, auth: Authenticator):
   if (token === null) {
     throw new ServiceError(
       'unauthorized',
-      'Send a key in the header X-Session-API-Key; "parley keys create --user NAME" makes one.',
+      'Send a key in the header X-Session-API-Key, or log in at /login; "parley keys create --user NAME" makes a key.',
     );
   }
-  if (!SAFE_METHODS.has(request.method)) requireOwnOrigin(request);
+  // A listed origin may read answers: with its own key, not as whoever is logged in here.
+  if (!SAFE_METHODS.has(request.method) || request.headers.origin !== undefined) requireOwnOrigin(request);
   return admitted(await auth.bySession(token));
 }
 
@@ -79,6 +80,6 @@ export function requireOwnOrigin(request: FastifyRequest): void {
   if (request.headers.origin === own) return;
   throw new ServiceError(
     'origin_refused',
-    'With the cookie of a log-in, only pages of this service itself may change anything: send an Origin that is ours, or a key.',
+    'The cookie of a log-in counts for pages of this service itself alone: send an Origin that is ours, or a key.',
   );
 }

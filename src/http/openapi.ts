@@ -40,8 +40,8 @@ function commonResponses(method: string, { open, storesNothing }: FastifyContext
   const reads = SAFE_METHODS.has(method);
   return {
     ...EVERY,
-    ...(open !== true && WITH_KEY),
-    ...(!reads && { ...WITH_BODY, ...(open !== true && WITH_COOKIE) }),
+    ...(open !== true && { ...WITH_KEY, ...WITH_COOKIE }),
+    ...(!reads && WITH_BODY),
     ...(!reads && storesNothing !== true && STORING),
     ...ANY_ERROR,
   };

@@ -362,7 +362,17 @@ test('only listed origins may read answers; a preflight needs no key', async () 
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
     });
     assert.equal(preflight.status, 204);
-    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /X-Session-API-Key/);
+    assert.match(preflight.headers.get('access-control-allow-methods') ?? '', /PATCH/);
+    const asked = 'x-session-api-key,x-requested-with';
+    const more = await http.request('OPTIONS', '/api/things', {
+      key: null,
+      headers: {
+        origin: 'https://page.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': asked,
+      },
+    });
+    assert.equal(more.headers.get('access-control-allow-headers'), asked);
     const refused = await http.request('GET', '/api/me', {
       key: null,
       headers: { origin: 'https://page.example' },
@@ -375,3 +385,27 @@ test('only listed origins may read answers; a preflight needs no key', async () 
     await http.close();
   }
 });
+
+for (const corsOrigins of [[], ['https://page.example']]) {
+  test(`with ${corsOrigins.length} origins listed, whoever runs the service is told once which other one asked`, async () => {
+    const http = await startHttp(() => [probe], { corsOrigins });
+    const preflight = (origin: string) =>
+      http.request('OPTIONS', '/api/things', {
+        key: null,
+        headers: { origin, 'access-control-request-method': 'POST' },
+      });
+    try {
+      const refused = await preflight('https://other.example');
+      assert.deepEqual([refused.status, (refused.json as Problem).code], [403, 'origin_refused']);
+      assert.match((refused.json as Problem).detail, /https:\/\/other\.example.*PERMITTED_CORS_ORIGINS/);
+      assert.equal(refused.headers.get('access-control-allow-origin'), null);
+      await preflight('https://other.example');
+      for (let n = 0; n < 50; n += 1) await preflight(`https://${n}.example`);
+      const told = http.logged.filter((line) => line.includes('PERMITTED_CORS_ORIGINS'));
+      assert.equal(told.filter((line) => line.includes('other.example')).length, 1);
+      assert.equal(told.length, 20, 'and no page can fill the log with others');
+    } finally {
+      await http.close();
+    }
+  });
+}

@@ -26,7 +26,7 @@ import { PROBLEM_TYPE, asServiceError, headersOf, problemOf } from './problem.ts
 import { wantsSocket } from './sockets.ts';
 import { TokenBuckets } from './token-buckets.ts';
 import { validatorCompiler } from './validation.ts';
-import { webClient } from './web-client.ts';
+import { webClient, withoutClient } from './web-client.ts';
 
 export interface HttpOptions {
   auth: Authenticator;
@@ -138,7 +138,7 @@ function notOurs(): never {
 /** The key before the body: who has none learns nothing and costs nothing. */
 function admit(server: FastifyInstance, options: HttpOptions, routes: KnownRoutes): void {
   const { auth, rateLimit } = options;
-  const client = options.webDir === null ? null : webClient(options.webDir);
+  const client = options.webDir === null ? withoutClient : webClient(options.webDir);
   const buckets = rateLimit > 0 ? new TokenBuckets({ perSecond: rateLimit, burst: 2 * rateLimit }) : null;
   const count = (id: string): void => {
     const wait = buckets?.take(id) ?? 0;
@@ -158,7 +158,7 @@ function admit(server: FastifyInstance, options: HttpOptions, routes: KnownRoute
       }
       count(request.principal.keyId);
     }
-    if (request.is404 && !(await client?.(request, reply))) {
+    if (request.is404 && !(await client(request, reply))) {
       const { error, allow } = routes.refusal(pathOf(request.raw.url), request.method);
       if (allow !== null) reply.header('allow', allow);
       throw error;

@@ -181,3 +181,20 @@ describe('a browser client of a folder', () => {
     });
   });
 });
+
+describe('without a browser client', () => {
+  it('shows the reference to who comes to / with a browser, and to nobody else', async () => {
+    const http = await startHttp();
+    try {
+      const status = async (path: string, headers: Record<string, string>) => {
+        const answer = await fetch(http.url + path, { headers, redirect: 'manual' });
+        return [answer.status, answer.headers.get('location')];
+      };
+      assert.deepEqual(await status('/', PAGE), [302, '/docs/']);
+      assert.deepEqual(await status('/', { accept: '*/*' }), [404, null]);
+      assert.deepEqual(await status('/elsewhere', PAGE), [404, null]);
+    } finally {
+      await http.close();
+    }
+  });
+});

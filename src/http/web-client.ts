@@ -61,6 +61,14 @@ async function fileAt(
   return null;
 }
 
+/** Where no client is served: who comes to `/` with a browser, from the log-in for one, is shown what there is. */
+export const withoutClient: WebClient = async (request, reply) => {
+  const [path] = request.raw.url?.split('?', 1) ?? [];
+  if (path !== '/' || request.method !== 'GET' || !isForPeople(request)) return false;
+  await reply.redirect('/docs/');
+  return true;
+};
+
 /** Somebody goes there, as against a script that asks for data and would take the page for it. */
 function isForPeople({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/html') ?? false;

@@ -4,6 +4,8 @@ import { type TestServer, startHttp } from '../../../test/support/http.ts';
 import { loginRoutes } from './login.ts';
 import type { Routes } from '../fastify-types.ts';
 
+const LISTED = 'https://page.example';
+
 const probe: Routes = (server, _options, done) => {
   server.get('/api/me', (request) => ({ user: request.principal.userName }));
   server.post('/api/change', () => ({}));
@@ -13,7 +15,9 @@ const probe: Routes = (server, _options, done) => {
 describe('the log-in of a browser', () => {
   let http: TestServer;
   beforeEach(async () => {
-    http = await startHttp((_storage, { auth }) => [loginRoutes(auth), probe]);
+    http = await startHttp((_storage, { auth }) => [loginRoutes(auth), probe], {
+      corsOrigins: [LISTED],
+    });
   });
   afterEach(() => http.close());
 
@@ -65,6 +69,18 @@ describe('the log-in of a browser', () => {
     assert.equal(await status({ origin: 'https://evil.example' }), 403);
     assert.equal(await status({ origin: 'null' }), 403);
     assert.equal(await status({ origin: http.url.replace('http:', 'https:') }), 403);
+  });
+
+  test('with a cookie, pages of other origins read nothing, listed ones neither', async () => {
+    const cookie = await cookieOf();
+    const status = async (headers: Record<string, string>) =>
+      (await withCookie('GET', '/api/me', cookie, headers)).status;
+    assert.equal(await status({}), 200);
+    assert.equal(await status({ origin: http.url }), 200);
+    assert.equal(await status({ origin: LISTED }), 403);
+    assert.equal(await status({ origin: 'null' }), 403);
+    const withKey = await http.request('GET', '/api/me', { headers: { origin: LISTED } });
+    assert.equal(withKey.status, 200);
   });
 
   test('another page cannot log a browser in or out', async () => {
