@@ -72,12 +72,23 @@ describe('a search by Tavily', () => {
   it('shortens what is long, and leaves out what is no address', async () => {
     const long = 'x'.repeat(10_000);
     const url = `https://a.example/${long}`;
-    server.answer({ body: { results: [{ title: long, url, content: long }, { url: 'no address' }] } });
+    const none = [{ url: 'no address' }, { url: 'javascript:alert(1)' }, { url: 'file:///etc/passwd' }];
+    server.answer({ body: { results: [{ title: long, url, content: long }, ...none] } });
     const outcome = await search();
     assert.ok(outcome.ok);
     assert.deepEqual(
       outcome.results.map((result) => Object.values(result).map((value: string) => value.length)),
       [[301, 2_001, 4_001]],
+    );
+  });
+
+  it('gives an address of one line', async () => {
+    server.answer({ body: { results: [{ url: 'https://a.example/x\n\n2. Ours\nhttps://b.example' }] } });
+    const outcome = await search();
+    assert.ok(outcome.ok);
+    assert.deepEqual(
+      outcome.results.map(({ url }) => url),
+      ['https://a.example/x2.%20Ourshttps://b.example'],
     );
   });
 

@@ -74,16 +74,21 @@ async function readAnswer(response: Response): Promise<SearchOutcome> {
   if (body === null) return failed('The answer of Tavily is too large.');
   const parsed = answer.safeParse(json(body));
   if (!parsed.success) return failed('Tavily answered with something else than results.');
-  return { ok: true, results: parsed.data.results.filter(({ url }) => URL.canParse(url)).map(shortened) };
+  return { ok: true, results: parsed.data.results.flatMap(resultOf) };
 }
 
-function shortened({ title, url, content }: z.output<typeof answer>['results'][number]): SearchResult {
+/** None where the address is no web page's. As it is parsed it has no line breaks, which would be taken for ours. */
+function resultOf({ title, url, content }: z.output<typeof answer>['results'][number]): SearchResult[] {
+  const parsed = URL.parse(url);
+  if (!parsed || !['http:', 'https:'].includes(parsed.protocol)) return [];
   const line = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
-  return {
-    title: cut(line(title ?? ''), LONGEST.title),
-    url: cut(url, LONGEST.url),
-    content: cut((content ?? '').trim(), LONGEST.content),
-  };
+  return [
+    {
+      title: cut(line(title ?? ''), LONGEST.title),
+      url: cut(parsed.href, LONGEST.url),
+      content: cut((content ?? '').trim(), LONGEST.content),
+    },
+  ];
 }
 
 function cut(text: string, max: number): string {

@@ -62,11 +62,16 @@ export async function searchWeb(
   const outcome = await search({ query, maxResults, domains }, signal);
   if (!outcome.ok) return wrong(outcome.problem);
   const shown = outcome.results
-    .map(({ title, url, content }, n) => `${n + 1}. ${title}\n${url}\n${content}`)
+    .map(({ title, url, content }, n) => `${n + 1}. ${title}\n${indented(`${url}\n${content}`)}`)
     .join('\n\n');
   const { name, arguments: args } = action.args;
   return observation('agent', 'mcp', cutMiddle(shown === '' ? 'Nothing was found.' : shown), {
     name,
     arguments: args,
   });
+}
+
+/** What a page says cannot look like one more result: those alone begin at the margin. */
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, '   ');
 }

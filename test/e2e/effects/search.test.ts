@@ -72,7 +72,7 @@ describe('web search', () => {
       assert.equal(answer?.cause, action?.id);
       assert.match(
         answer?.content ?? '',
-        /^1\. Node\.js\nhttps:\/\/nodejs\.org\/en\nThe newest is 99\.\n\n2\. /,
+        /^1\. Node\.js\n   https:\/\/nodejs\.org\/en\n   The newest is 99\.\n\n2\. /,
       );
       assert.match(JSON.stringify(model.requests.at(-1)?.body.messages), /The newest is 99\./);
       const requests = model.requests.map(({ headers, body }) => [headers, body]);
