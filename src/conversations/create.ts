@@ -51,7 +51,7 @@ export async function createOrJoin(
       const row = still === undefined ? undefined : await conversations.find(userId, still);
       // Somebody has made or removed it meanwhile: looked at anew.
       if (row?.key !== known?.key) return null;
-      const id = still ?? randomUUID().replaceAll('-', '');
+      const id = still ?? idOfNow(asked.now);
       if (!row) return await create(ports, stores, asked, id, redactor);
       return words ? await say(stores, row, words) : await wake(stores, row);
     });
@@ -83,6 +83,17 @@ async function idOf(
   if (idempotencyKey === undefined) return undefined;
   const after = new Date(now.getTime() - IDEMPOTENCY_MS).toISOString();
   return await idempotency.find(userId, idempotencyKey, after);
+}
+
+/**
+ * A UUID of 74 random bits that ends in the time, as the index of them has it. It begins at random: titles and branches are
+ * named by that.
+ */
+function idOfNow(now: Date): string {
+  const random = randomUUID().replaceAll('-', '');
+  const time = now.getTime().toString(16).padStart(12, '0');
+  // Version 8: of a layout of one's own.
+  return `${random.slice(0, 12)}8${random.slice(13, 20)}${time}`;
 }
 
 /** What a request says in a conversation that is there; null when it is the one that made it, or says nothing. */

@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { type Migration, Migrator } from 'kysely/migration';
 import { newConversation } from '../../test/conformance/stores.ts';
+import * as first from './migrations/0001-first.ts';
+import * as audit from './migrations/0002-audit.ts';
+import * as feedback from './migrations/0003-feedback.ts';
+import { openForWriting, SqliteKysely } from './sqlite.ts';
 import { DATABASE_FILE, DataDirectoryInUse, lockDataDirectory, openStorage } from './storage.ts';
 
 function temporaryDirectory(t: TestContext): string {
@@ -106,27 +111,12 @@ test('opening again changes nothing and keeps what is stored', async (t) => {
 
 test('who waited before the order of waiting was noted waits in the order of creation', async (t) => {
   const directory = temporaryDirectory(t);
-  const first = await openStorage(directory);
-  await first.transact(async ({ keys, conversations }) => {
-    await keys.addUser({ id: 'u', name: 'u', createdAt: '', disabledAt: null });
-    for (const id of ['done', 'one', 'two']) await conversations.insert(newConversation('u', { id }));
-    await conversations.change(1, { wanted: false });
+  const former = await formerRelease(directory, {
+    '0001-first': first,
+    '0002-audit': audit,
+    '0003-feedback': feedback,
   });
-  await first.close();
-  const former = new DatabaseSync(join(directory, DATABASE_FILE));
-  former.exec('drop index conversations_turn; drop table made_refs');
-  former.exec('drop index conversations_of_repository; drop index conversations_triggered');
-  former.exec('drop index conversations_at_rest');
-  for (const { name } of former.prepare("select name from sqlite_master where type = 'trigger'").all()) {
-    former.exec(`drop trigger ${String(name)}`);
-  }
-  former.exec('drop table lines');
-  former.exec('create index conversations_wanted on conversations (user_id, key) where wanted = 1');
-  former.exec('create index conversations_idle on conversations (status, updated_at)');
-  for (const column of ['turn', 'condensation', 'reserved', 'iterations_from']) {
-    former.exec(`alter table conversations drop column ${column}`);
-  }
-  former.exec("delete from kysely_migration where name >= '0004-turn'");
+  for (const id of ['done', 'one', 'two']) addFormer(former, { id, wanted: id === 'done' ? 0 : 1 });
   former.close();
   const storage = await openStorage(directory);
   t.after(() => storage.close());
@@ -138,6 +128,58 @@ test('who waited before the order of waiting was noted waits in the order of cre
   );
   assert.equal(await storage.read.conversations.countWaiting('u'), 3);
 });
+
+test('conversations that were found by user and id keep all they have, and are found as before', async (t) => {
+  const directory = temporaryDirectory(t);
+  const former = await formerRelease(directory, { '0001-first': first });
+  for (const id of ['one', 'two', 'removed']) addFormer(former, { id, wanted: 1 });
+  former.exec("insert into events values (1, 0, '{}'), (2, 0, '{}')");
+  former.exec("delete from conversations where id = 'removed'");
+  former.close();
+  const storage = await openStorage(directory);
+  t.after(() => storage.close());
+  assert.equal((await storage.read.conversations.find('u', 'two'))?.key, 2);
+  assert.equal(await storage.read.conversations.find('v', 'two'), undefined);
+  const events = (key: number) => storage.read.events.read(key, { from: 0, limit: 9, maxBytes: 99 });
+  assert.deepEqual(await events(1), [{ id: 0, json: '{}' }]);
+  await storage.transact(({ conversations }) => conversations.remove(1));
+  assert.deepEqual(await events(1), []);
+  assert.deepEqual(await events(2), [{ id: 0, json: '{}' }]);
+  assert.equal(await storage.read.conversations.countWaiting('u'), 1);
+  const add = (id: string) =>
+    storage.transact(({ conversations }) => conversations.insert(newConversation('u', { id })));
+  assert.equal(await add('new'), 4);
+  await assert.rejects(add('two'), /UNIQUE/);
+  await assert.rejects(
+    storage.transact(({ conversations }) => conversations.insert(newConversation('nobody'))),
+    /FOREIGN KEY/,
+  );
+});
+
+/** A database as a former release left it, with the user `u`. */
+async function formerRelease(
+  directory: string,
+  migrations: Record<string, Migration>,
+): Promise<DatabaseSync> {
+  const database = await openForWriting(join(directory, DATABASE_FILE));
+  const db = new SqliteKysely(database);
+  const provider = { getMigrations: () => Promise.resolve(migrations) };
+  const { error } = await new Migrator({ db, provider }).migrateToLatest();
+  assert.equal(error, undefined);
+  database.exec("insert into users values ('u', 'u', '', null)");
+  return database;
+}
+
+function addFormer(database: DatabaseSync, { id, wanted }: { id: string; wanted: 0 | 1 }): void {
+  database
+    .prepare(
+      `insert into conversations (id, user_id, title, trigger_kind, status, agent_state, created_at, updated_at,
+         last_event_id, last_user_message, accumulated_cost, prompt_tokens, completion_tokens, generation, wanted,
+         unfinished, prepared, iterations, budget_from, request)
+       values (?, 'u', '', 'gui', 'STOPPED', 'stopped', '', '', 0, -1, 0, 0, 0, 0, ?, 0, 0, 0, 0, '')`,
+    )
+    .run(id, wanted);
+}
 
 test('a database of a later release is refused and left as it is', async (t) => {
   const directory = temporaryDirectory(t);

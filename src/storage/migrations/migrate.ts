@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import { up as first } from './0001-first.ts';
 import { up as audit } from './0002-audit.ts';
@@ -10,6 +10,7 @@ import { up as listed } from './0007-listed.ts';
 import { up as iterationsFrom } from './0008-iterations-from.ts';
 import { up as atRest } from './0009-at-rest.ts';
 import { up as lines } from './0010-lines.ts';
+import { up as byId } from './0011-by-id.ts';
 
 /** In order, each once. A released one is never changed. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -23,6 +24,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-iterations-from': { up: iterationsFrom },
   '0009-at-rest': { up: atRest },
   '0010-lines': { up: lines },
+  '0011-by-id': { up: byId },
 };
 
 /** Whether this release has that migration. */
@@ -37,6 +39,13 @@ export class DatabaseTooNew extends Error {
 
 /** Brings the tables up to this release, in one transaction: all of it or nothing. @throws DatabaseTooNew */
 export async function migrate(db: Kysely<unknown>): Promise<void> {
+  // A table that is made anew takes along what refers to it, while foreign keys are in force; within a transaction they stay as they are.
+  await sql`pragma foreign_keys = off`.execute(db);
+  await migrateAtOnce(db);
+  await sql`pragma foreign_keys = on`.execute(db);
+}
+
+async function migrateAtOnce(db: Kysely<unknown>): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await refuseLaterRelease(transaction);
     const migrator = new Migrator({

@@ -35,8 +35,9 @@ export class SqlConversationStore implements ConversationStore {
       db
         .selectFrom('conversations')
         .select(COLUMNS)
-        .where('user_id', '=', value('userId'))
-        .where('id', '=', value('id')),
+        .where(sql`substr(id, -12)`, '=', sql`substr(${value('id')}, -12)`)
+        .where('id', '=', value('id'))
+        .where('user_id', '=', value('userId')),
     );
     this.#get = prepared(db, (value: Value<{ key: number }>) =>
       db.selectFrom('conversations').select(COLUMNS).where('key', '=', value('key')),
