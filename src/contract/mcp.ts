@@ -38,8 +38,8 @@ function servers<T>(one: z.ZodType<T>, member: 'url' | 'name') {
           seen.add(value);
         }
       },
-      // Also when an entry is wrong, whatever it then is: every offending member is named at once.
-      { when: ({ value }) => Array.isArray(value) },
+      // Also when an entry is wrong, whatever it then is: every offending member is named at once. One stands alone.
+      { when: ({ value }) => Array.isArray(value) && value.length > 1 },
     );
 }
 
