@@ -1,4 +1,4 @@
-import { START_REF } from '../runs/clone.ts';
+import { START_REF } from '../runs/prepare/clone.ts';
 
 /** What a script ends with when there is no repository. */
 export const NO_REPOSITORY = 65;

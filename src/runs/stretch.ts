@@ -10,11 +10,11 @@ import { isObservation, type NewEvent } from '../events/event.ts';
 import { redactEvent } from '../events/redact.ts';
 import { secretsOf } from '../mcp/server.ts';
 import { contextOf, modelOf } from './agent-context.ts';
-import type { CloneFailure } from './clone-failure.ts';
+import type { CloneFailure } from './prepare/clone-failure.ts';
 import type { End, Stretch } from './driver.ts';
 import { patient } from './patient.ts';
 import type { RunJournal } from './journal.ts';
-import { prepare } from './prepare.ts';
+import { prepare } from './prepare/prepare.ts';
 import { journalOf, mcpOf, type Stand, type StretchOptions } from './stand.ts';
 import { workplaceOf } from './workplace.ts';
 

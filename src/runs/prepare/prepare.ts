@@ -1,12 +1,12 @@
-import { ServiceError } from '../errors.ts';
-import type { Conversation } from '../conversations/store.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import { ServiceError } from '../../errors.ts';
+import type { Conversation } from '../../conversations/store.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { cloneRepository } from './clone.ts';
 import type { CloneFailure } from './clone-failure.ts';
 import { phaseTeller, type TellPhase } from './phase.ts';
 import { findScripts, recordScripts, runScripts } from './repository-scripts.ts';
-import { openToPrepare, type Stand, type StretchOptions } from './stand.ts';
-import type { Workplace } from './workplace.ts';
+import { openToPrepare, type Stand, type StretchOptions } from '../stand.ts';
+import type { Workplace } from '../workplace.ts';
 
 /**
  * Makes what the conversation works on, each phase visible: the clone, then what the repository wants to be run. Null

@@ -1,5 +1,5 @@
-import type { ProviderFailure } from '../git/answer.ts';
-import type { CommandOutcome, Sandbox } from '../sandbox/sandbox.ts';
+import type { ProviderFailure } from '../../git/answer.ts';
+import type { CommandOutcome, Sandbox } from '../../sandbox/sandbox.ts';
 import { CLONE_MS, cloneFailure, type CloneFailure, failure, said } from './clone-failure.ts';
 
 export interface CloneOptions {

@@ -1,6 +1,6 @@
-import type { ConversationError } from '../contract/conversations.ts';
-import type { ProviderFailure } from '../git/answer.ts';
-import type { CommandOutcome } from '../sandbox/sandbox.ts';
+import type { ConversationError } from '../../contract/conversations.ts';
+import type { ProviderFailure } from '../../git/answer.ts';
+import type { CommandOutcome } from '../../sandbox/sandbox.ts';
 
 export type CloneFailure = { runtimeStatus: string; error: ConversationError };
 

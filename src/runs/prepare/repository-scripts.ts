@@ -1,12 +1,12 @@
-import { runAction, runCommand } from '../agent/tools/shell.ts';
-import { errorObservation } from '../events/build.ts';
-import { type ActionEvent, isAction, isObservation, type NewEvent } from '../events/event.ts';
-import { notDone } from '../events/not-done.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import { runAction, runCommand } from '../../agent/tools/shell.ts';
+import { errorObservation } from '../../events/build.ts';
+import { type ActionEvent, isAction, isObservation, type NewEvent } from '../../events/event.ts';
+import { notDone } from '../../events/not-done.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { TellPhase } from './phase.ts';
 import { INSTALL_PRE_COMMIT } from './pre-commit-hook.ts';
-import type { RunJournal } from './journal.ts';
-import { journalOf, openToPrepare, type Stand, type StretchOptions } from './stand.ts';
+import type { RunJournal } from '../journal.ts';
+import { journalOf, openToPrepare, type Stand, type StretchOptions } from '../stand.ts';
 
 /** What a repository may bring to be run once after its clone, before anyone works in it, in this order. */
 const SCRIPTS: readonly Script[] = [

@@ -1,5 +1,5 @@
-import type { Conversation } from '../conversations/store.ts';
-import type { StretchOptions } from './stand.ts';
+import type { Conversation } from '../../conversations/store.ts';
+import type { StretchOptions } from '../stand.ts';
 
 /** Tells a phase of the start by V0's name for it: on the row, and to who watches. */
 export type TellPhase = (runtimeStatus: string, message: string) => Promise<void>;
