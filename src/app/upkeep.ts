@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { ConversationService } from '../conversations/service.ts';
 import { every } from '../every.ts';
 import type { Logger } from '../observe/log.ts';
-import { Retention } from '../runs/retention.ts';
+import { Retention } from '../runs/retention/retention.ts';
 import type { Sandboxes } from '../runs/sandboxes.ts';
 import type { Sweep } from '../runs/sweep.ts';
 import { LeftBehind } from '../sandbox/left-behind.ts';

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { constants, readFileSync } from 'node:fs';
 import { link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CommandOutcome, Sandbox } from '../sandbox/sandbox.ts';
+import type { CommandOutcome, Sandbox } from '../../sandbox/sandbox.ts';
 
 /** A file that keeps work which is nowhere else. */
 export interface Kept {

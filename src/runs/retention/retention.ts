@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
-import type { AuditStore } from '../audit/audit.ts';
-import type { Conversation, ConversationStore } from '../conversations/store.ts';
-import type { Logger } from '../observe/log.ts';
-import type { SandboxLimits } from '../sandbox/sandbox.ts';
-import type { Transact } from '../transact.ts';
-import type { Sandboxes } from './sandboxes.ts';
+import type { AuditStore } from '../../audit/audit.ts';
+import type { Conversation, ConversationStore } from '../../conversations/store.ts';
+import type { Logger } from '../../observe/log.ts';
+import type { SandboxLimits } from '../../sandbox/sandbox.ts';
+import type { Transact } from '../../transact.ts';
+import type { Sandboxes } from '../sandboxes.ts';
 import { keepUnpushedWork, type KeepOutcome, type Kept } from './unpushed-work.ts';
 
 export interface RetentionOptions {
