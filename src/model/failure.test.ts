@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { type Answer, call, cut, raw, say, status } from '../../test/support/model-answers.ts';
-import { ask, MODEL_KEY, requestTo } from '../../test/support/model-request.ts';
-import { startModelServer } from '../../test/support/model-server.ts';
+import { type Answer, call, cut, raw, say, status } from '../../test/support/model/answers.ts';
+import { ask, MODEL_KEY, requestTo } from '../../test/support/model/request.ts';
+import { startModelServer } from '../../test/support/model/server.ts';
 import { ownPort } from '../../test/support/own-port.ts';
 import { EgressRefused } from '../egress/policy.ts';
 import { resolveModel } from './resolve.ts';

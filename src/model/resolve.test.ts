@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { say, status } from '../../test/support/model-answers.ts';
-import { startModelServer } from '../../test/support/model-server.ts';
+import { say, status } from '../../test/support/model/answers.ts';
+import { startModelServer } from '../../test/support/model/server.ts';
 import { ServiceError } from '../errors.ts';
 import { Secret } from '../secrets/secret.ts';
 import { userText } from './message.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { cut, say, status, type Answer } from '../../test/support/model-answers.ts';
-import { startModelServer } from '../../test/support/model-server.ts';
+import { cut, say, status, type Answer } from '../../test/support/model/answers.ts';
+import { startModelServer } from '../../test/support/model/server.ts';
 import { userText } from './message.ts';
 import { resolveModel } from './resolve.ts';
 import { withRetries } from './retries.ts';

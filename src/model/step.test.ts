@@ -11,9 +11,9 @@ import {
   torn,
   type Answer,
   type ShapeName,
-} from '../../test/support/model-answers.ts';
-import { ask, MODEL_KEY, requestTo } from '../../test/support/model-request.ts';
-import { startModelServer } from '../../test/support/model-server.ts';
+} from '../../test/support/model/answers.ts';
+import { ask, MODEL_KEY, requestTo } from '../../test/support/model/request.ts';
+import { startModelServer } from '../../test/support/model/server.ts';
 import { userText } from './message.ts';
 import { resolveModel } from './resolve.ts';
 import type { ModelOutcome } from './answer.ts';

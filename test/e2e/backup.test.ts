@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
-import { call, gate, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { startModelServer } from '../support/model-server.ts';
+import { call, gate, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { startModelServer } from '../support/model/server.ts';
 import { prepareParley, startParley } from '../support/parley.ts';
 
 const SECRET = 'a-secret-that-only-the-vault-has';

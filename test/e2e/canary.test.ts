@@ -15,9 +15,9 @@ import { type Event, isObservation } from '../../src/events/event.ts';
 import { GIT_TOKEN, startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { leaksIn, textOf } from '../support/leaks.ts';
-import { call, calls, say, status } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, calls, say, status } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 import { storeGitToken } from '../support/stored.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
-import { call, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 
 const FILL = 'head -c 30M /dev/zero | split -b 8M - "$(mktemp -d /workspace/fill-XXXXXX)/" && sleep 60';

@@ -17,7 +17,7 @@ import { FIRST, isMine, type Left, SECOND, scriptedRun } from '../support/failpo
 import { failpointScript, PUSHED, RAN } from '../support/failpoint-script.ts';
 import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 
 /** Runs side by side. */
 const AT_ONCE = 2;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Event } from '../../src/events/event.ts';
-import { gate, say } from '../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { gate, say } from '../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 
 /** Each event by its kind; of a state, which; of a message of the user, its text. */

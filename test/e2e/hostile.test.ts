@@ -4,8 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
 import { startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
-import { call, say } from '../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 import { storeGitToken, storeModel } from '../support/stored.ts';
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { isAction, isObservation } from '../../src/events/event.ts';
-import { call, say } from '../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { DAMAGED_ID, FINISHED_ID, V0_SECRETS, writeOpenHandsHome } from '../support/openhands-home.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 

@@ -4,9 +4,9 @@ import { type Event, isAction, isObservation } from '../../src/events/event.ts';
 import { GIT_TOKEN, startForge } from '../support/forge.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { leaksBelow, leaksIn } from '../support/leaks.ts';
-import { call, calls, say, shaped, torn } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, calls, say, shaped, torn } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 
 const MODEL_KEY = 'sk-model-key-Zq8Wn5Tb1';

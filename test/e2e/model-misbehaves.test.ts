@@ -15,9 +15,9 @@ import {
   stall,
   status,
   torn,
-} from '../support/model-answers.ts';
-import { byTurn, type Script } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+} from '../support/model/answers.ts';
+import { byTurn, type Script } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, type View } from '../support/parley.ts';
 import { storeModel } from '../support/stored.ts';
 

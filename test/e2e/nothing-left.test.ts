@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { io } from 'socket.io-client';
 import { Inspector, startInspected } from '../support/inspector.ts';
-import { call } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import type { Parley } from '../support/parley.ts';
 
 /** A leak shows in every round; what is made once, or kept for the next time, does not. */

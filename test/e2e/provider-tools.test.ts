@@ -4,8 +4,8 @@ import { isAction } from '../../src/events/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { TOKENS } from '../support/git-providers/world.ts';
 import { type GithubWithGit, startGithubWithGit } from '../support/github-with-git.ts';
-import { call, say } from '../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 import { storeModel } from '../support/stored.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
 import { startForge } from '../support/forge.ts';
-import { call } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { startModelServer } from '../support/model-server.ts';
+import { call } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { startModelServer } from '../support/model/server.ts';
 import { startParley } from '../support/parley.ts';
 import { storeGitToken, storeModel } from '../support/stored.ts';
 

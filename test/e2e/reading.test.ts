@@ -4,9 +4,9 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { isAction } from '../../src/events/event.ts';
-import { call, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
 import { storeModel } from '../support/stored.ts';
 

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { titleOf } from '../../src/agent/opening.ts';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
-import { call, calls, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { startModelServer } from '../support/model-server.ts';
+import { call, calls, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, type View } from '../support/parley.ts';
 
 const EXAMPLES = new URL('../../examples/', import.meta.url);

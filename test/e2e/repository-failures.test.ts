@@ -9,9 +9,9 @@ import { selfSigned } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { GIT_TOKEN } from '../support/forge.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from '../support/git-server.ts';
-import { call } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 import { storeModel } from '../support/stored.ts';
 

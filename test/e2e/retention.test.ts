@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from '../support/eventually.ts';
 import { startForge } from '../support/forge.ts';
-import { call, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { startModelServer } from '../support/model/server.ts';
 import { startParley } from '../support/parley.ts';
 import { storeGitToken, storeModel } from '../support/stored.ts';
 

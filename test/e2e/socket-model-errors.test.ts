@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { io, type Socket } from 'socket.io-client';
-import { say, status } from '../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { say, status } from '../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
 
 interface Sent {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Event } from '../../src/events/event.ts';
-import { call, gate, say, status } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, gate, say, status } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
 
 const finish = call('finish', { message: 'done' });

@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import { io, type Socket } from 'socket.io-client';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
 import { eventually } from '../support/eventually.ts';
-import { call, gate, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, gate, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
 import { storeModel } from '../support/stored.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../src/events/event.ts';
-import { type Answer, attempts, call, gate, say, status } from '../support/model-answers.ts';
-import { exhausted, type ModelRequest } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { type Answer, attempts, call, gate, say, status } from '../support/model/answers.ts';
+import { exhausted, type ModelRequest } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 import { storeModel } from '../support/stored.ts';
 

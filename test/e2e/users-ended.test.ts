@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import type { AuditEntry } from '../../src/audit/audit.ts';
 import { eventually } from '../support/eventually.ts';
-import { call, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 
 /** How long a command of a user's runs who is to be ended: longer than any test waits. */

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { io, type Socket } from 'socket.io-client';
 import { PATIENCE_MS } from '../support/eventually.ts';
-import { call, gate, say } from '../support/model-answers.ts';
-import { byTurn } from '../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { call, gate, say } from '../support/model/answers.ts';
+import { byTurn } from '../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';
 
 /** What comes on `oh_event`, as far as a page looks at it. */

@@ -12,8 +12,8 @@ import { startForge } from '../support/forge.ts';
 import { startGitlab } from '../support/git-providers/gitlab.ts';
 import { TOKENS } from '../support/git-providers/world.ts';
 import { startEverything } from '../support/mcp-servers.ts';
-import { call, say } from '../support/model-answers.ts';
-import { startModelServer } from '../support/model-server.ts';
+import { call, say } from '../support/model/answers.ts';
+import { startModelServer } from '../support/model/server.ts';
 import { startParley } from '../support/parley.ts';
 import { storeGitToken, storeModel } from '../support/stored.ts';
 

@@ -8,7 +8,7 @@ import { type Event, isAction } from '../../src/events/event.ts';
 import { MINE, saidGate } from './failpoint-script.ts';
 import { GIT_TOKEN } from './forge.ts';
 import type { GitServer } from './git-server.ts';
-import type { ModelServer } from './model-server.ts';
+import type { ModelServer } from './model/server.ts';
 import { type Parley, prepareParley, type Reply, type View } from './parley.ts';
 import { PATIENCE_MS } from './eventually.ts';
 

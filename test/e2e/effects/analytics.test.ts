@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { version } from '../../../src/observe/version.ts';
-import { call } from '../../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { call } from '../../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
 import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { isObservation } from '../../../src/events/event.ts';
 import { selfSigned } from '../../support/certificate.ts';
-import { say, status } from '../../support/model-answers.ts';
-import type { ModelRequest } from '../../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { say, status } from '../../support/model/answers.ts';
+import type { ModelRequest } from '../../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
 import { storeModel } from '../../support/stored.ts';
 

@@ -12,9 +12,9 @@ import { GIT_TOKEN, startForge } from '../../support/forge.ts';
 import type { GitServer } from '../../support/git-server.ts';
 import { leaksIn } from '../../support/leaks.ts';
 import { plainTool, type ScriptedMcp, startScriptedMcp } from '../../support/mcp-servers.ts';
-import { type Answer, call, calls, say } from '../../support/model-answers.ts';
-import { byTurn } from '../../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { type Answer, call, calls, say } from '../../support/model/answers.ts';
+import { byTurn } from '../../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley, type View } from '../../support/parley.ts';
 import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 

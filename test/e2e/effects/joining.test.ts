@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAction } from '../../../src/events/event.ts';
-import { say } from '../../support/model-answers.ts';
-import { startModelServer } from '../../support/model-server.ts';
+import { say } from '../../support/model/answers.ts';
+import { startModelServer } from '../../support/model/server.ts';
 import { startParley } from '../../support/parley.ts';
 import { storeModel } from '../../support/stored.ts';
 

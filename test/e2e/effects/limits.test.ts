@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isObservation } from '../../../src/events/event.ts';
 import { priceOf } from '../../../src/model/price.ts';
-import { type Answer, call, calls, gate, say, status, type Usage } from '../../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { type Answer, call, calls, gate, say, status, type Usage } from '../../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
 
 const MODEL = 'openai/gpt-4o';

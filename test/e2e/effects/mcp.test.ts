@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test';
 
 import { type Event, isAction, isObservation } from '../../../src/events/event.ts';
 import { processesSaying, untilNoneSays } from '../../conformance/sandbox.ts';
-import { call } from '../../support/model-answers.ts';
-import { byTurn, type ModelRequest } from '../../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { call } from '../../support/model/answers.ts';
+import { byTurn, type ModelRequest } from '../../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import {
   EVERYTHING,
   FILESYSTEM,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { cut, say, status } from '../../support/model-answers.ts';
-import type { ModelRequest } from '../../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { cut, say, status } from '../../support/model/answers.ts';
+import type { ModelRequest } from '../../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley, type View } from '../../support/parley.ts';
 
 describe('the model that decides', () => {

@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { isAction } from '../../../src/events/event.ts';
 import { ISSUE, TOKENS } from '../../support/git-providers/world.ts';
 import { type GithubWithGit, startGithubWithGit } from '../../support/github-with-git.ts';
-import { call, say } from '../../support/model-answers.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { call, say } from '../../support/model/answers.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
 
 const ESTIMATE = 'Solvable: partly\nIt says what fails, and not where.\n- The browser that was used';

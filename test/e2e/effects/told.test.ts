@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isObservation } from '../../../src/events/event.ts';
-import { say } from '../../support/model-answers.ts';
-import type { ModelRequest } from '../../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { say } from '../../support/model/answers.ts';
+import type { ModelRequest } from '../../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';
 import { storeModel } from '../../support/stored.ts';
 

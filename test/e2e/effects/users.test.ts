@@ -9,9 +9,9 @@ import { PATIENCE_MS } from '../../support/eventually.ts';
 import { type GitServer, startGitServer } from '../../support/git-server.ts';
 import { leaksIn } from '../../support/leaks.ts';
 import { plainTool, type ScriptedMcp, startScriptedMcp } from '../../support/mcp-servers.ts';
-import { call, calls, gate, say } from '../../support/model-answers.ts';
-import { byTurn } from '../../support/model-script.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { call, calls, gate, say } from '../../support/model/answers.ts';
+import { byTurn } from '../../support/model/script.ts';
+import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley, TEST_KEY } from '../../support/parley.ts';
 import { type RecordingServer, startRecordingServer } from '../../support/recording-server.ts';
 

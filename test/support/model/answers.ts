@@ -1,6 +1,6 @@
 /**
  * What a scripted model answers. Answers are plain JSON, so that the same script serves a server inside the test
- * process and one in a process of its own (`model-server.ts --script file.json`).
+ * process and one in a process of its own (`server.ts --script file.json`).
  */
 
 export interface Call {
@@ -26,7 +26,7 @@ export interface Message {
   finishReason?: string;
 }
 
-/** How the chunks of a stream look: each is what one real server sends. See `model-shapes/`. */
+/** How the chunks of a stream look: each is what one real server sends. See `shapes/`. */
 export type ShapeName = 'openai' | 'vllm' | 'llama-cpp' | 'gemini' | 'mistral';
 
 export type Answer =

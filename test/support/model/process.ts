@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 import { z } from 'zod';
 
-import type { Answer } from './model-answers.ts';
-import { requestBody } from './model-script.ts';
+import type { Answer } from './answers.ts';
+import { requestBody } from './script.ts';
 
 const requestList = z.array(
   z.object({
@@ -38,7 +38,7 @@ export async function spawnModelServer(
   const folder = await mkdtemp(join(tmpdir(), 'model-server-'));
   const file = join(folder, 'script.json');
   await writeFile(file, JSON.stringify(script));
-  const program = fileURLToPath(new URL('model-server.ts', import.meta.url));
+  const program = fileURLToPath(new URL('server.ts', import.meta.url));
   const args = [program, '--script', file, '--stop-with-stdin'];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');

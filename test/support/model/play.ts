@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 
-import type { Answer, Message, ShapeName } from './model-answers.ts';
-import type { ModelRequest } from './model-script.ts';
-import { anthropicShape } from './model-shapes/anthropic.ts';
-import { geminiShape } from './model-shapes/gemini.ts';
-import { llamaCppShape } from './model-shapes/llama-cpp.ts';
-import { mistralShape } from './model-shapes/mistral.ts';
-import { openaiShape } from './model-shapes/openai.ts';
-import type { Shape } from './model-shapes/shape.ts';
-import { vllmShape } from './model-shapes/vllm.ts';
-import { wholeCompletion } from './model-shapes/whole.ts';
+import type { Answer, Message, ShapeName } from './answers.ts';
+import type { ModelRequest } from './script.ts';
+import { anthropicShape } from './shapes/anthropic.ts';
+import { geminiShape } from './shapes/gemini.ts';
+import { llamaCppShape } from './shapes/llama-cpp.ts';
+import { mistralShape } from './shapes/mistral.ts';
+import { openaiShape } from './shapes/openai.ts';
+import type { Shape } from './shapes/shape.ts';
+import { vllmShape } from './shapes/vllm.ts';
+import { wholeCompletion } from './shapes/whole.ts';
 
 const SHAPES: Record<ShapeName, Shape> = {
   openai: openaiShape,

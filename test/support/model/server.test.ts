@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attempts, call, cut, gate, say, silence, status, torn } from './model-answers.ts';
-import { spawnModelServer } from './model-process.ts';
-import { byTurn } from './model-script.ts';
-import { startModelServer } from './model-server.ts';
+import { attempts, call, cut, gate, say, silence, status, torn } from './answers.ts';
+import { spawnModelServer } from './process.ts';
+import { byTurn } from './script.ts';
+import { startModelServer } from './server.ts';
 
 const user = { role: 'user', content: 'Hi' };
 const assistant = { role: 'assistant', content: 'Hello' };

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { z } from 'zod';
 
-import { status, type Answer } from './model-answers.ts';
+import { status, type Answer } from './answers.ts';
 
 /** One request as it came. */
 export interface ModelRequest {

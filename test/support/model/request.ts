@@ -1,10 +1,10 @@
-import { Secret } from '../../src/secrets/secret.ts';
-import type { ModelOutcome } from '../../src/model/answer.ts';
-import { type ModelTool, userText } from '../../src/model/message.ts';
-import { resolveModel } from '../../src/model/resolve.ts';
-import { modelStep, type ModelRequest } from '../../src/model/step.ts';
-import type { Answer } from './model-answers.ts';
-import { type ModelServer, startModelServer } from './model-server.ts';
+import { Secret } from '../../../src/secrets/secret.ts';
+import type { ModelOutcome } from '../../../src/model/answer.ts';
+import { type ModelTool, userText } from '../../../src/model/message.ts';
+import { resolveModel } from '../../../src/model/resolve.ts';
+import { modelStep, type ModelRequest } from '../../../src/model/step.ts';
+import type { Answer } from './answers.ts';
+import { type ModelServer, startModelServer } from './server.ts';
 
 export const MODEL_KEY = 'sk-test-0123456789abcdef';
 const tools = ['execute_bash', 'think'].map((name): ModelTool => ({

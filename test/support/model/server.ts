@@ -2,7 +2,7 @@
  * A model server that says what a test tells it to: real HTTP on loopback, speaking OpenAI's Chat Completions
  * (streaming and whole) and Anthropic's Messages (streaming).
  *
- * In a process of its own: `node test/support/model-server.ts --script file.json [--port 0]` prints its port on a
+ * In a process of its own: `node test/support/model/server.ts --script file.json [--port 0]` prints its port on a
  * line and serves until SIGTERM, or with `--stop-with-stdin` until its standard input ends. There tests look at
  * `GET /control/requests` and open gates by `POST /control/gates/NAME`.
  */
@@ -12,11 +12,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 
-import { TITLE_PROMPT } from '../../src/agent/title.ts';
-import { say, type Answer } from './model-answers.ts';
-import { play, type Stage } from './model-play.ts';
-import { answerOf, requestBody, scriptOfFile, type ModelRequest, type Script } from './model-script.ts';
-import { PATIENCE_MS } from './eventually.ts';
+import { TITLE_PROMPT } from '../../../src/agent/title.ts';
+import { say, type Answer } from './answers.ts';
+import { play, type Stage } from './play.ts';
+import { answerOf, requestBody, scriptOfFile, type ModelRequest, type Script } from './script.ts';
+import { PATIENCE_MS } from '../eventually.ts';
 
 export interface ModelServer extends AsyncDisposable {
   readonly port: number;

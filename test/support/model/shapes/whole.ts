@@ -1,4 +1,4 @@
-import type { Message } from '../model-answers.ts';
+import type { Message } from '../answers.ts';
 import { CREATED, openaiUsage, wireCalls, type ShapeRequest } from './shape.ts';
 
 /** OpenAI's answer to a request without `stream: true`: one JSON body. */

@@ -1,4 +1,4 @@
-import type { Message, Usage } from '../model-answers.ts';
+import type { Message, Usage } from '../answers.ts';
 
 export interface ShapeRequest {
   /** The `model` member of the request. */
