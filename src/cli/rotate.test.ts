@@ -171,7 +171,7 @@ describe('secrets rotate', () => {
       cpSync(filled, dataDir, { recursive: true });
       const { signal, status, stderr } = spawnSync(
         process.execPath,
-        ['--import', './test/support/kill-at.ts', 'src/main.ts', 'secrets', 'rotate'],
+        ['--import', './test/support/failpoints/kill-at.ts', 'src/main.ts', 'secrets', 'rotate'],
         { cwd: ROOT, env: { PARLEY_DATA_DIR: dataDir, KILL_AT: String(at) }, encoding: 'utf8' },
       );
       if (signal === null) {

@@ -13,7 +13,7 @@ import { byTurn } from '../support/model/script.ts';
 import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, prepareParley, startParley } from '../support/parley.ts';
 import { hold } from '../support/held-database.ts';
-import { mountSmallDisk, type SmallDisk } from '../support/failpoint-disk.ts';
+import { mountSmallDisk, type SmallDisk } from '../support/failpoints/disk.ts';
 
 const NO_SANDBOX = { PARLEY_SANDBOX: 'none' };
 const MIB = 1024 ** 2;
@@ -177,7 +177,7 @@ describe('a database that another process holds', () => {
 
 describe('a clock that is an hour off', () => {
   const HOUR_MS = 60 * 60 * 1000;
-  const PRELOAD = fileURLToPath(new URL('../support/failpoint-clock.ts', import.meta.url));
+  const PRELOAD = fileURLToPath(new URL('../support/failpoints/clock.ts', import.meta.url));
   const off = (ms: number) => ({ node: ['--import', PRELOAD], env: { CLOCK_OFF_MS: String(ms) } });
   let model: ModelServer;
   let parley: Parley;

@@ -1,6 +1,6 @@
-import type { Answer, Call } from './model/answers.ts';
-import { call, calls, gate, say } from './model/answers.ts';
-import type { ModelRequest } from './model/script.ts';
+import type { Answer, Call } from '../model/answers.ts';
+import { call, calls, gate, say } from '../model/answers.ts';
+import type { ModelRequest } from '../model/script.ts';
 
 /** One call of the scripted run, and how a model that is told "outcome unknown" looks and then does what is missing. */
 interface Part {

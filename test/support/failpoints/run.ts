@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { type Event, isAction } from '../../src/events/event.ts';
-import { MINE, saidGate } from './failpoint-script.ts';
-import { GIT_TOKEN } from './forge.ts';
-import type { GitServer } from './git-server.ts';
-import type { ModelServer } from './model/server.ts';
-import { type Parley, prepareParley, type Reply, type View } from './parley.ts';
-import { PATIENCE_MS } from './eventually.ts';
+import { type Event, isAction } from '../../../src/events/event.ts';
+import { MINE, saidGate } from './script.ts';
+import { GIT_TOKEN } from '../forge.ts';
+import type { GitServer } from '../git-server.ts';
+import type { ModelServer } from '../model/server.ts';
+import { type Parley, prepareParley, type Reply, type View } from '../parley.ts';
+import { PATIENCE_MS } from '../eventually.ts';
 
 /** What all runs share. */
 export interface Ground {
@@ -39,7 +39,7 @@ export interface Left {
 }
 
 const PRELOAD = fileURLToPath(new URL('failpoint.ts', import.meta.url));
-const CLOCK = fileURLToPath(new URL('failpoint-clock.ts', import.meta.url));
+const CLOCK = fileURLToPath(new URL('clock.ts', import.meta.url));
 export const FIRST = 'Do the work, then push.';
 export const SECOND = 'And mind the tests.';
 
