@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { GIT_TOKEN, startForge } from '../../test/support/forge.ts';
+import { GIT_TOKEN, startForge } from '../../test/support/git/forge.ts';
 import { type Parley, startParley } from '../../test/support/parley.ts';
 import { heldTo, type Row, type Share, type Subject } from '../row.ts';
 import { startModel, useModel } from '../support/model.ts';

@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { ISSUE_QUESTIONS, QUESTIONS } from '../../test/conformance/git-provider-under.ts';
-import { startProviderServer } from '../../test/support/git-providers/server.ts';
+import { startProviderServer } from '../../test/support/git/providers/server.ts';
 import { PROVIDERS, type ProviderName } from '../contract/providers.ts';
 import { guardedPlainFetch } from '../egress/plain-fetch.ts';
 import { NO_HOSTS } from '../egress/host-list.ts';

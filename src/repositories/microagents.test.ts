@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failed, told } from '../../test/support/git-providers/played.ts';
-import { ann, errorOf, never, repository, serviceOf } from '../../test/support/user-repositories.ts';
+import { failed, told } from '../../test/support/git/providers/played.ts';
+import { ann, errorOf, never, repository, serviceOf } from '../../test/support/git/user-repositories.ts';
 import type { AskableProvider } from '../git/git-provider.ts';
 
 describe('microagents', () => {

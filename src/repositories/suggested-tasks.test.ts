@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failed, told } from '../../test/support/git-providers/played.ts';
-import { ann, never, serviceOf } from '../../test/support/user-repositories.ts';
+import { failed, told } from '../../test/support/git/providers/played.ts';
+import { ann, never, serviceOf } from '../../test/support/git/user-repositories.ts';
 
 describe('suggested tasks', () => {
   const request = (number: number, more: object = {}) => ({

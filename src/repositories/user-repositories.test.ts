@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failed, paged, told } from '../../test/support/git-providers/played.ts';
+import { failed, paged, told } from '../../test/support/git/providers/played.ts';
 import {
   ann,
   errorOf,
@@ -9,7 +9,7 @@ import {
   serviceOf,
   tokenOf,
   user,
-} from '../../test/support/user-repositories.ts';
+} from '../../test/support/git/user-repositories.ts';
 import type { ProviderFailure } from '../git/answer.ts';
 
 describe('who one is', () => {

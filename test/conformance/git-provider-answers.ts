@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BRANCHES, FILES, ISSUE, PULL_REQUEST, REVIEW, TOKENS } from '../support/git-providers/world.ts';
+import { BRANCHES, FILES, ISSUE, PULL_REQUEST, REVIEW, TOKENS } from '../support/git/providers/world.ts';
 import { type Fact, ISSUE_QUESTIONS, never, value } from './git-provider-under.ts';
 
 /** In an order of its own: providers have different ones. */

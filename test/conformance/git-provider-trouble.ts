@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { selfSigned } from '../support/certificate.ts';
-import { type Given, startProviderServer } from '../support/git-providers/server.ts';
-import { PULL_REQUEST, TOKENS } from '../support/git-providers/world.ts';
+import { type Given, startProviderServer } from '../support/git/providers/server.ts';
+import { PULL_REQUEST, TOKENS } from '../support/git/providers/world.ts';
 import { type Fact, ISSUE_QUESTIONS, never, QUESTIONS, questionsOf } from './git-provider-under.ts';
 
 /** What comes of a provider that fails, lies, or is not there. */

@@ -6,8 +6,8 @@ import type { Answer } from '../../src/git/answer.ts';
 import type { AskableProvider, GitProvider } from '../../src/git/git-provider.ts';
 import { gitProvider } from '../../src/git/git-providers.ts';
 import { Secret } from '../../src/secrets/secret.ts';
-import type { Given, ProviderServer } from '../support/git-providers/server.ts';
-import { ISSUE, PULL_REQUEST, TOKENS } from '../support/git-providers/world.ts';
+import type { Given, ProviderServer } from '../support/git/providers/server.ts';
+import { ISSUE, PULL_REQUEST, TOKENS } from '../support/git/providers/world.ts';
 
 /** One provider, and how what it serves differs from what the others do. */
 export interface ProviderDialect {

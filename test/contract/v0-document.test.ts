@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startGithub } from '../support/git-providers/github.ts';
-import type { ProviderServer } from '../support/git-providers/server.ts';
-import { TOKENS } from '../support/git-providers/world.ts';
+import { startGithub } from '../support/git/providers/github.ts';
+import type { ProviderServer } from '../support/git/providers/server.ts';
+import { TOKENS } from '../support/git/providers/world.ts';
 import { call, say } from '../support/model/answers.ts';
 import { type ModelServer, startModelServer } from '../support/model/server.ts';
 import { type Parley, startParley, TEST_KEY } from '../support/parley.ts';

@@ -15,8 +15,8 @@ import { EMPTY_PROJECTION, project } from '../../src/events/projection.ts';
 import { groupsNamed, isRoot, processesWith } from '../support/bubblewrap.ts';
 import { FIRST, isMine, type Left, SECOND, scriptedRun } from '../support/failpoints/run.ts';
 import { failpointScript, PUSHED, RAN } from '../support/failpoints/script.ts';
-import { startForge } from '../support/forge.ts';
-import type { GitServer } from '../support/git-server.ts';
+import { startForge } from '../support/git/forge.ts';
+import type { GitServer } from '../support/git/git-server.ts';
 import { type ModelServer, startModelServer } from '../support/model/server.ts';
 
 /** Runs side by side. */

@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { isAction } from '../../src/events/event.ts';
 import { selfSigned } from '../support/certificate.ts';
-import { startAzureDevops } from '../support/git-providers/azure-devops.ts';
-import { startBitbucket } from '../support/git-providers/bitbucket.ts';
-import { startForgejo } from '../support/git-providers/forgejo.ts';
-import { githubLimit, startGithub } from '../support/git-providers/github.ts';
-import { startGitlab } from '../support/git-providers/gitlab.ts';
-import type { ProviderServer } from '../support/git-providers/server.ts';
-import { ISSUE, PULL_REQUEST, TOKENS } from '../support/git-providers/world.ts';
+import { startAzureDevops } from '../support/git/providers/azure-devops.ts';
+import { startBitbucket } from '../support/git/providers/bitbucket.ts';
+import { startForgejo } from '../support/git/providers/forgejo.ts';
+import { githubLimit, startGithub } from '../support/git/providers/github.ts';
+import { startGitlab } from '../support/git/providers/gitlab.ts';
+import type { ProviderServer } from '../support/git/providers/server.ts';
+import { ISSUE, PULL_REQUEST, TOKENS } from '../support/git/providers/world.ts';
 import { type Parley, type Reply, startParley } from '../support/parley.ts';
 
 /** Each provider, and what a user gives as the path of its host. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isObservation } from '../../src/events/event.ts';
-import { startForge } from '../support/forge.ts';
+import { startForge } from '../support/git/forge.ts';
 import { call } from '../support/model/answers.ts';
 import { byTurn } from '../support/model/script.ts';
 import { startModelServer } from '../support/model/server.ts';

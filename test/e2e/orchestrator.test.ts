@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { say } from '../support/model/answers.ts';
 import { type ModelServer, startModelServer } from '../support/model/server.ts';
-import { GIT_TOKEN, startForge } from '../support/forge.ts';
-import type { GitServer } from '../support/git-server.ts';
+import { GIT_TOKEN, startForge } from '../support/git/forge.ts';
+import type { GitServer } from '../support/git/git-server.ts';
 import { type Parley, startParley } from '../support/parley.ts';
 
 const ID = '4dd0d53a63d544f3a265fbf1191f09d2';

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from '../support/eventually.ts';
-import { startForge } from '../support/forge.ts';
+import { startForge } from '../support/git/forge.ts';
 import { call, say } from '../support/model/answers.ts';
 import { byTurn } from '../support/model/script.ts';
 import { startModelServer } from '../support/model/server.ts';

@@ -1,5 +1,5 @@
 import { MOST_TEXT } from '../../src/files/browse.ts';
-import { TOKENS } from '../support/git-providers/world.ts';
+import { TOKENS } from '../support/git/providers/world.ts';
 
 /** A request that succeeds, once {@link SETUP} was done; each leaves what the others need. */
 export interface Sample {

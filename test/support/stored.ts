@@ -1,4 +1,4 @@
-import { GIT_TOKEN } from './forge.ts';
+import { GIT_TOKEN } from './git/forge.ts';
 import type { Parley } from './parley.ts';
 
 /** Has the user's conversations ask this model server. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { testGitProvider } from '../../../test/conformance/git-provider.ts';
 import { never } from '../../../test/conformance/git-provider-under.ts';
-import { askingOf } from '../../../test/support/git-providers/asking.ts';
-import { azureLimit, startAzureDevops } from '../../../test/support/git-providers/azure-devops.ts';
+import { askingOf } from '../../../test/support/git/providers/asking.ts';
+import { azureLimit, startAzureDevops } from '../../../test/support/git/providers/azure-devops.ts';
 import { located } from './azure-devops-place.ts';
 
 testGitProvider({

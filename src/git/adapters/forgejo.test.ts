@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { testGitProvider } from '../../../test/conformance/git-provider.ts';
 import { never } from '../../../test/conformance/git-provider-under.ts';
-import { askingOf } from '../../../test/support/git-providers/asking.ts';
-import { forgejoLimit, startForgejo } from '../../../test/support/git-providers/forgejo.ts';
+import { askingOf } from '../../../test/support/git/providers/asking.ts';
+import { forgejoLimit, startForgejo } from '../../../test/support/git/providers/forgejo.ts';
 
 testGitProvider({
   provider: 'forgejo',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { testGitProvider } from '../../../test/conformance/git-provider.ts';
 import { never } from '../../../test/conformance/git-provider-under.ts';
-import { askingOf } from '../../../test/support/git-providers/asking.ts';
-import { gitlabLimit, startGitlab } from '../../../test/support/git-providers/gitlab.ts';
+import { askingOf } from '../../../test/support/git/providers/asking.ts';
+import { gitlabLimit, startGitlab } from '../../../test/support/git/providers/gitlab.ts';
 
 testGitProvider({
   provider: 'gitlab',

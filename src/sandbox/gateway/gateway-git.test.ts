@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { Secret } from '../../secrets/secret.ts';
-import { startGitServer } from '../../../test/support/git-server.ts';
+import { startGitServer } from '../../../test/support/git/git-server.ts';
 import {
   BASIC,
   type Inside,
   inside as insideGateway,
   type InsideOptions,
   TOKEN,
-} from '../../../test/support/inside-gateway.ts';
+} from '../../../test/support/git/inside-gateway.ts';
 
 const run = promisify(execFile);
 

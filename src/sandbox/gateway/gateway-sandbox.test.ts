@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startGitServer } from '../../../test/support/git-server.ts';
+import { startGitServer } from '../../../test/support/git/git-server.ts';
 import { NO_HOSTS } from '../../egress/host-list.ts';
 import { sandboxPolicy, servicePolicy } from '../../egress/policy.ts';
 import { Secret } from '../../secrets/secret.ts';

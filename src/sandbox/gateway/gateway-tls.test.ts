@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, it } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { selfSigned } from '../../../test/support/certificate.ts';
-import { startGitServer } from '../../../test/support/git-server.ts';
+import { startGitServer } from '../../../test/support/git/git-server.ts';
 import { guardedFetch } from '../../egress/guarded-fetch.ts';
 import { NO_HOSTS } from '../../egress/host-list.ts';
 import { sandboxPolicy, servicePolicy } from '../../egress/policy.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { sandboxConformance, untilNoneSays } from '../../../test/conformance/sandbox.ts';
-import { startGitServer } from '../../../test/support/git-server.ts';
+import { startGitServer } from '../../../test/support/git/git-server.ts';
 import { NO_HOSTS } from '../../egress/host-list.ts';
 import { sandboxPolicy, servicePolicy } from '../../egress/policy.ts';
 import { Secret } from '../../secrets/secret.ts';

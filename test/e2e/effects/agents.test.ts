@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isAction, isObservation } from '../../../src/events/event.ts';
-import { startForge } from '../../support/forge.ts';
-import type { GitServer } from '../../support/git-server.ts';
+import { startForge } from '../../support/git/forge.ts';
+import type { GitServer } from '../../support/git/git-server.ts';
 import { call, calls, say } from '../../support/model/answers.ts';
 import { byTurn } from '../../support/model/script.ts';
 import { type ModelServer, startModelServer } from '../../support/model/server.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isAction } from '../../../src/events/event.ts';
-import { ISSUE, TOKENS } from '../../support/git-providers/world.ts';
-import { type GithubWithGit, startGithubWithGit } from '../../support/github-with-git.ts';
+import { type GithubWithGit, startGithubWithGit } from '../../support/git/github-with-git.ts';
+import { ISSUE, TOKENS } from '../../support/git/providers/world.ts';
 import { call, say } from '../../support/model/answers.ts';
 import { type ModelServer, startModelServer } from '../../support/model/server.ts';
 import { type Parley, startParley } from '../../support/parley.ts';

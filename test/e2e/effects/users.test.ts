@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Event, isObservation } from '../../../src/events/event.ts';
 import { PATIENCE_MS } from '../../support/eventually.ts';
-import { type GitServer, startGitServer } from '../../support/git-server.ts';
+import { type GitServer, startGitServer } from '../../support/git/git-server.ts';
 import { leaksIn } from '../../support/leaks.ts';
 import { plainTool, type ScriptedMcp, startScriptedMcp } from '../../support/mcp-servers.ts';
 import { call, calls, gate, say } from '../../support/model/answers.ts';

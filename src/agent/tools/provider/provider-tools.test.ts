@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Workshop } from '../../../../test/support/agent/act.ts';
-import { startAzureDevops } from '../../../../test/support/git-providers/azure-devops.ts';
-import { startGithub } from '../../../../test/support/git-providers/github.ts';
-import { startGitlab } from '../../../../test/support/git-providers/gitlab.ts';
-import type { ProviderServer } from '../../../../test/support/git-providers/server.ts';
-import { TOKENS } from '../../../../test/support/git-providers/world.ts';
+import { startAzureDevops } from '../../../../test/support/git/providers/azure-devops.ts';
+import { startGithub } from '../../../../test/support/git/providers/github.ts';
+import { startGitlab } from '../../../../test/support/git/providers/gitlab.ts';
+import type { ProviderServer } from '../../../../test/support/git/providers/server.ts';
+import { TOKENS } from '../../../../test/support/git/providers/world.ts';
 import type { AskableProvider, GitProvider } from '../../../git/git-provider.ts';
 import { gitProvider } from '../../../git/git-providers.ts';
 import { Secret } from '../../../secrets/secret.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { type Inside, inside, type InsideOptions } from '../../../../test/support/inside-gateway.ts';
+import { type Inside, inside, type InsideOptions } from '../../../../test/support/git/inside-gateway.ts';
 import { packet } from './packet.ts';
 
 const open: Inside[] = [];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import type { ProviderName } from '../../src/contract/providers.ts';
-import { ServiceError } from '../../src/errors.ts';
-import type { AskableProvider, GitProvider, Repository } from '../../src/git/git-provider.ts';
-import { UserRepositories } from '../../src/repositories/user-repositories.ts';
-import { Secret } from '../../src/secrets/secret.ts';
-import type { RunToken } from '../../src/settings/run-settings.ts';
-import { playedProvider, told } from './git-providers/played.ts';
+import type { ProviderName } from '../../../src/contract/providers.ts';
+import { ServiceError } from '../../../src/errors.ts';
+import type { AskableProvider, GitProvider, Repository } from '../../../src/git/git-provider.ts';
+import { UserRepositories } from '../../../src/repositories/user-repositories.ts';
+import { Secret } from '../../../src/secrets/secret.ts';
+import type { RunToken } from '../../../src/settings/run-settings.ts';
+import { playedProvider, told } from './providers/played.ts';
 
 export const ann = { userId: 'ann', userName: 'ann', keyId: 'k' };
 export const never = new AbortController().signal;

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { NO_HOSTS } from '../../src/egress/host-list.ts';
-import { sandboxPolicy, servicePolicy } from '../../src/egress/policy.ts';
-import { startGateway } from '../../src/sandbox/gateway/gateway.ts';
-import { type GitFront, gitFrontConfig, PROXY_INSIDE } from '../../src/sandbox/gateway/git-front.ts';
-import type { Push, PushPolicy } from '../../src/sandbox/gateway/push/push.ts';
-import { Secret } from '../../src/secrets/secret.ts';
+import { NO_HOSTS } from '../../../src/egress/host-list.ts';
+import { sandboxPolicy, servicePolicy } from '../../../src/egress/policy.ts';
+import { startGateway } from '../../../src/sandbox/gateway/gateway.ts';
+import { type GitFront, gitFrontConfig, PROXY_INSIDE } from '../../../src/sandbox/gateway/git-front.ts';
+import type { Push, PushPolicy } from '../../../src/sandbox/gateway/push/push.ts';
+import { Secret } from '../../../src/secrets/secret.ts';
 import { type GitServer, type GitServerOptions, startGitServer } from './git-server.ts';
 
 const run = promisify(execFile);

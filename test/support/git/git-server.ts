@@ -15,7 +15,7 @@ import type { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { ownPort } from './own-port.ts';
+import { ownPort } from '../own-port.ts';
 
 const run = promisify(execFile);
 

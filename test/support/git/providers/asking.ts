@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Answer } from '../../../src/git/answer.ts';
-import type { AskableProvider, GitProvider } from '../../../src/git/git-provider.ts';
-import { gitProvider } from '../../../src/git/git-providers.ts';
-import { Secret } from '../../../src/secrets/secret.ts';
+import type { Answer } from '../../../../src/git/answer.ts';
+import type { AskableProvider, GitProvider } from '../../../../src/git/git-provider.ts';
+import { gitProvider } from '../../../../src/git/git-providers.ts';
+import { Secret } from '../../../../src/secrets/secret.ts';
 import { type Asked, type Given, startProviderServer } from './server.ts';
 
 /** What comes of one question where the provider answers as a test says; and what it was asked. */

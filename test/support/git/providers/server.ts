@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { ownPort } from '../own-port.ts';
+import { ownPort } from '../../own-port.ts';
 
 /** A request as a fake provider sees it. */
 export interface Asked {

@@ -1,5 +1,5 @@
-import type { Answer, ProviderFailure } from '../../../src/git/answer.ts';
-import type { AskableProvider, GitProvider, Page } from '../../../src/git/git-provider.ts';
+import type { Answer, ProviderFailure } from '../../../../src/git/answer.ts';
+import type { AskableProvider, GitProvider, Page } from '../../../../src/git/git-provider.ts';
 
 const UNSUPPORTED: ProviderFailure = { kind: 'unsupported', message: 'it has no such thing' };
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { startGithub } from './git-providers/github.ts';
-import type { ProviderServer } from './git-providers/server.ts';
-import { TOKENS } from './git-providers/world.ts';
 import { type GitServer, type RepositoryContent, startGitServer } from './git-server.ts';
+import { startGithub } from './providers/github.ts';
+import type { ProviderServer } from './providers/server.ts';
+import { TOKENS } from './providers/world.ts';
 
 /** A GitHub of one address, as an Enterprise Server is: its API as `git-providers` plays it, and git itself. */
 export interface GithubWithGit extends AsyncDisposable {
