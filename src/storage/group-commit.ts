@@ -150,7 +150,8 @@ export class GroupCommit {
     try {
       for (const waiting of batch) {
         const mark = this.#observer.mark();
-        savepoint.run();
+        // run() would make an object of what changed, for each write twice.
+        savepoint.get();
         try {
           const value = await waiting.run();
           answers.push(() => waiting.resolve(value));
@@ -161,7 +162,7 @@ export class GroupCommit {
           rollbackOne.run();
           answers.push(() => waiting.reject(reason));
         }
-        release.run();
+        release.get();
       }
       commit.run();
     } catch (reason) {
