@@ -40,15 +40,18 @@ export interface TokenEntry {
   tokenless?: true;
 }
 
-/** What is stored of one user but for the secrets, which stand beside it by their path. */
-export interface SettingsDocument {
+/**
+ * What is stored of one user but for the secrets, which stand beside it by their path. No interface: the store takes
+ * any record, and only of a type that is closed is it known that it is one.
+ */
+export type SettingsDocument = {
   /** Null until settings are first stored: tokens and custom secrets may come before. */
   members: PlainMembers | null;
   mcp: McpDocument | null;
   tokens: Partial<Record<ProviderName, TokenEntry>>;
   /** Sorted by name. */
   customSecrets: readonly { name: string; description: string }[];
-}
+};
 
 export const EMPTY_DOCUMENT: SettingsDocument = { members: null, mcp: null, tokens: {}, customSecrets: [] };
 

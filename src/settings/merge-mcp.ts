@@ -1,5 +1,4 @@
 import type { McpConfig } from '../contract/mcp.ts';
-import type { MemberError } from '../errors.ts';
 import { programDestination } from './destinations.ts';
 import { type HttpServerEntry, type McpDocument, SECRET_PATHS, type StdioServerEntry } from './document.ts';
 import type { SecretDraft } from './secret-draft.ts';
@@ -32,11 +31,15 @@ function mergeHttp(
   given: HttpServers,
   draft: SecretDraft,
 ): HttpServerEntry[] {
-  draft.removeAll(SECRET_PATHS.httpServer(list, ''));
-  return given.map(({ url, api_key, timeout }, index) => {
-    draft.merge(SECRET_PATHS.httpServer(list, url), api_key, url, at(list, index, 'api_key'));
-    return { url, ...(timeout ? { timeout } : {}) };
+  const named = new Set<string>();
+  const servers = given.map(({ url, api_key, timeout }, index) => {
+    const path = SECRET_PATHS.httpServer(list, url);
+    named.add(path);
+    draft.merge(path, api_key, url, ['body', 'mcp_config', list, index, 'api_key']);
+    return timeout ? { url, timeout } : { url };
   });
+  draft.removeAll(SECRET_PATHS.httpServer(list, ''), named);
+  return servers;
 }
 
 function mergeStdio(
@@ -44,24 +47,27 @@ function mergeStdio(
   given: StdioServers,
   draft: SecretDraft,
 ): StdioServerEntry[] {
-  draft.removeAll('mcp_config.stdio_servers.');
-  return given.map(({ name, command, args, env }, index) => {
+  const named = new Set<string>();
+  const servers = given.map(({ name, command, args, env }, index) => {
     const former = stored.find((server) => server.name === name);
     const program = { command, args: args ?? [] };
     const destination = programDestination(program);
     const variables = new Set([...(former?.env ?? []), ...Object.keys(env ?? {})]);
-    const kept = [...variables].filter((variable) =>
-      draft.merge(
-        SECRET_PATHS.stdioServer(name, variable),
-        env && Object.hasOwn(env, variable) ? env[variable] : null,
-        destination,
-        at('stdio_servers', index, 'env', variable),
-      ),
-    );
+    const kept = [...variables].filter((variable) => {
+      const path = SECRET_PATHS.stdioServer(name, variable);
+      named.add(path);
+      const value = env && Object.hasOwn(env, variable) ? env[variable] : null;
+      return draft.merge(path, value, destination, [
+        'body',
+        'mcp_config',
+        'stdio_servers',
+        index,
+        'env',
+        variable,
+      ]);
+    });
     return { name, ...program, env: kept };
   });
-}
-
-function at(...path: MemberError['loc']): MemberError['loc'] {
-  return ['body', 'mcp_config', ...path];
+  draft.removeAll('mcp_config.stdio_servers.', named);
+  return servers;
 }

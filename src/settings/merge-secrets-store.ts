@@ -68,6 +68,7 @@ export function mergeCustomSecrets(
   given: Readonly<Record<string, CustomSecret | null>>,
   draft: SecretDraft,
 ): CustomSecrets {
+  if (Object.values(given).every((entry) => entry === null)) return stored;
   const next = new Map(stored.map(({ name, description }) => [name, description]));
   for (const [name, entry] of Object.entries(given)) {
     if (entry === null) continue;

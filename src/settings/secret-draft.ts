@@ -5,6 +5,8 @@ import type { BoundSecret } from './store.ts';
 
 type BoundSecrets = Readonly<Record<string, BoundSecret>>;
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** What a request says of a secret: null or undefined keeps it, an empty one clears it. */
 export type GivenSecret = Secret | null | undefined;
 
@@ -32,7 +34,7 @@ export class SecretDraft {
       this.remove(path);
       return false;
     }
-    const stored = this.#storedAt(path);
+    const stored = this.#stored[path];
     const next = given
       ? this.#seals.seal(path, given, destination)
       : stored && this.#keep(path, stored, destination, loc);
@@ -44,21 +46,22 @@ export class SecretDraft {
 
   /** Moves a secret that goes to the same destination under another name. */
   rename(from: string, to: string): void {
-    const stored = this.#changed.get(from) ?? this.#storedAt(from);
+    const stored = this.#changed.get(from) ?? this.#stored[from];
     if (!stored) return;
     this.remove(from);
     this.#changed.set(to, this.#seals.seal(to, this.#seals.open(from, stored), stored.destination));
   }
 
   remove(path: string): void {
-    if (this.#storedAt(path)) this.#changed.set(path, null);
+    if (this.#stored[path]) this.#changed.set(path, null);
     else this.#changed.delete(path);
   }
 
-  /** Removes all whose path begins so. */
-  removeAll(prefix: string): void {
-    for (const path of this.#changed.keys()) if (path.startsWith(prefix)) this.remove(path);
-    for (const path of Object.keys(this.#stored)) if (path.startsWith(prefix)) this.#changed.set(path, null);
+  /** Removes all whose path begins so, but for some. */
+  removeAll(prefix: string, kept: ReadonlySet<string> = NONE): void {
+    const goes = (path: string): boolean => path.startsWith(prefix) && !kept.has(path);
+    for (const path of this.#changed.keys()) if (goes(path)) this.remove(path);
+    for (const path in this.#stored) if (goes(path)) this.#changed.set(path, null);
   }
 
   /**
@@ -82,10 +85,6 @@ export class SecretDraft {
       else next.delete(path);
     }
     return Object.fromEntries(next);
-  }
-
-  #storedAt(path: string): BoundSecret | undefined {
-    return Object.hasOwn(this.#stored, path) ? this.#stored[path] : undefined;
   }
 
   #keep(path: string, stored: BoundSecret, destination: string, loc: MemberError['loc']): BoundSecret {

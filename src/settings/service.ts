@@ -187,7 +187,7 @@ export class SettingsService {
       const draft = new SecretDraft(stored.secrets, seals);
       const document = change(stored.document, draft);
       const secrets = draft.finish();
-      await settings.save(userId, { document: { ...document }, secrets });
+      await settings.save(userId, { document, secrets });
       const facts = secrets === stored.secrets ? [] : secretFacts(by, stored.secrets, secrets);
       if (facts.length > 0) await audit.add(facts);
       return document;
@@ -199,5 +199,5 @@ async function load(store: SettingsStore, userId: string): Promise<Loaded> {
   const stored = await store.load(userId);
   if (!stored) return { document: EMPTY_DOCUMENT, secrets: {} };
   // Only #change writes documents, and only this form.
-  return { document: stored.document as unknown as SettingsDocument, secrets: stored.secrets };
+  return { document: stored.document as SettingsDocument, secrets: stored.secrets };
 }
