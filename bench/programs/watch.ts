@@ -40,8 +40,8 @@ export interface WatchResult {
 
 const PATIENCE_MS = 20_000;
 /**
- * Rounds that are not counted, each as soon as all have the one before: the first dozens cost a server half as much
- * again, while V8 compiles what they run through.
+ * Rounds that are not counted, each as soon as all have the one before: the first dozens cost a server a sixth more
+ * while V8 compiles what they run through.
  */
 const WARM_UP_MS = 1_500;
 /** Clients that come at once. */
