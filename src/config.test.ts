@@ -143,6 +143,10 @@ describe('the configuration', () => {
     assert.equal(readConfig({ SESSION_API_KEY: 'short' }).sessionApiKey?.unwrap(), 'short');
     assert.equal(readConfig({ SESSION_API_KEY: 'short', HOST: '::1' }).host, '::1');
     assert.throws(() => readConfig({ SESSION_API_KEY: 'short', HOST: '0.0.0.0' }), /at least 16 characters/);
+    assert.throws(
+      () => readConfig({ SESSION_API_KEY: 'short', HOST: '0.0.0.0', PORT: 'x' }),
+      /PORT must[^]*at least 16 characters/,
+    );
   });
 
   test('is documented, each variable with its default, and nothing else', () => {

@@ -283,7 +283,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, overrides: Over
   for (const { path, message } of parsed.error?.issues ?? []) {
     problems.push(`${spelled(env, path.join('.'))} ${message}`);
   }
-  if (parsed.success && !isLoopback(parsed.data.HOST) && isShort(parsed.data.SESSION_API_KEY)) {
+  // Whatever else is wrong: what is not right is told at once.
+  if (given.HOST !== undefined && !isLoopback(given.HOST) && isShort(given.SESSION_API_KEY)) {
     problems.push(
       `SESSION_API_KEY must have at least ${SHORT_KEY} characters when HOST is not loopback, as others can reach the port`,
     );
