@@ -97,6 +97,14 @@ describe('serve', () => {
     assert.ok(!second.notes.includes(key), 'the key is not shown again');
   });
 
+  test('a terminal that is closed stops it in order', async () => {
+    const program = start();
+    await urlOf(program);
+    program.kill('SIGHUP');
+    assert.equal(await program.exited, 0);
+    assert.match(program.out, /"signal":"SIGHUP","msg":"stopping"/);
+  });
+
   test('what is made beside a running server counts at once, and so does what is revoked', async () => {
     const url = await urlOf(start());
     const parley = async (...args: string[]) => {

@@ -18,7 +18,7 @@ export type Build = (config: Config, log: Logger) => Promise<App>;
 /** Milliseconds a stop may take. What is not ended by then is recovered by the next start. */
 const STOP_MS = 5_000;
 
-/** Serves until SIGTERM or SIGINT; gives the exit code. A second signal ends the process at once. */
+/** Serves until SIGTERM, SIGINT or SIGHUP; gives the exit code. A second signal ends the process at once. */
 export async function serve(config: Config, build: Build, terminal: Terminal): Promise<number> {
   const log = createLog(config.logLevel);
   const stopped = stopSignal(log);
@@ -64,6 +64,8 @@ function stopSignal(log: Logger): Promise<string> {
     };
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
+    // Of a terminal that is closed. Node takes it from whoever had it ignored, as nohup does: it would end us at once.
+    process.on('SIGHUP', stop);
   });
 }
 
