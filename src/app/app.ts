@@ -21,6 +21,7 @@ import { Sandboxes } from '../runs/sandboxes.ts';
 import { Sweep } from '../runs/sweep.ts';
 import { sandboxNotice } from '../sandbox/notice.ts';
 import { whileOpening } from '../sandbox/opening.ts';
+import type { SandboxProvider } from '../sandbox/sandbox.ts';
 import { KEY_FILE, OLD_KEY_FILE, openToOthers, openVault } from '../secrets/key-file.ts';
 import { SettingsService } from '../settings/service.ts';
 import { lockDataDirectory, openStorage } from '../storage/storage.ts';
@@ -34,6 +35,8 @@ import { Upkeep } from './upkeep.ts';
 export interface World {
   /** How the service reaches the addresses that users give. */
   fetch?: typeof guardedFetch;
+  /** What tries whether sandboxes can be had. */
+  openSandboxes?: typeof openSandboxes;
   /** {@link HttpOptions.arrivalMs} */
   arrivalMs?: number;
 }
@@ -97,7 +100,7 @@ export async function build(
   });
   const note = notePushes({ read, transact, redactor: (userId) => settings.redactor(userId) });
   // It tries what this host can do, by programs of its own, while the rest is put together.
-  const opening = openSandboxes(config, outgoing.policy, log, {
+  const opening = (world.openSandboxes ?? openSandboxes)(config, outgoing.policy, log, {
     pushRules: {
       policy: config.pushPolicy,
       made: async (conversation, refs) => new Set(await read.madeRefs.among(conversation, refs)),
@@ -107,6 +110,7 @@ export async function build(
   const provider = whileOpening(opening);
   const sandboxes = new Sandboxes({
     provider: measuredProvider(provider, metrics),
+    confined: config.sandbox.kind !== 'unconfined',
     directory: workspacesIn(config.dataDir),
     most: 2 * config.maxRunning.inAll,
     exists: async (key) => (await read.conversations.get(key)) !== undefined,
@@ -169,14 +173,14 @@ export async function build(
     },
   });
   const parts = { config, log, storage, vault, freeSpace, auth, outgoing, settings, subscriptions };
-  for (const routes of routesOf({ ...parts, provider, sandboxes, mcp, conversations })) {
+  const sandboxReport = async () => (await opening).report;
+  for (const routes of routesOf({ ...parts, sandboxReport, sandboxes, mcp, conversations })) {
     await server.register(routes);
   }
   const upkeep = new Upkeep({ config, log, storage, onlyUser, conversations, sandboxes, sweep });
 
-  const { report } = await opening;
-  const notice = sandboxNotice(report);
-  log[notice.level]({ sandbox: report.kind }, notice.text);
+  // Not awaited: on a busy machine the trial takes seconds, and only what needs a sandbox has to wait for it.
+  void tellSandbox(opening, log);
   return {
     server,
     newKey: made && { key: made, file },
@@ -202,4 +206,10 @@ export async function build(
       lock.release();
     },
   };
+}
+
+async function tellSandbox(opening: Promise<SandboxProvider>, log: Logger): Promise<void> {
+  const { report } = await opening;
+  const { level, text } = sandboxNotice(report);
+  log[level]({ sandbox: report.kind }, text);
 }

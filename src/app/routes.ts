@@ -32,7 +32,7 @@ import type { McpServers } from '../runs/mcp-servers.ts';
 import { mcpStatus } from '../runs/mcp-view.ts';
 import type { Sandboxes } from '../runs/sandboxes.ts';
 import { Workspaces } from '../runs/workspaces.ts';
-import type { SandboxProvider } from '../sandbox/sandbox.ts';
+import type { SandboxReport } from '../sandbox/sandbox.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { redactorOf } from '../settings/redactor-of.ts';
 import type { SettingsService } from '../settings/service.ts';
@@ -49,7 +49,8 @@ interface Parts {
   outgoing: Outgoing;
   settings: SettingsService;
   subscriptions: Subscriptions;
-  provider: Pick<SandboxProvider, 'report'>;
+  /** What can be had here, once it has been tried. */
+  sandboxReport: () => Promise<SandboxReport>;
   sandboxes: Sandboxes;
   mcp: McpServers;
   conversations: ConversationService;
@@ -84,7 +85,7 @@ export function routesOf(parts: Parts): readonly Routes[] {
     loginPage,
     healthRoutes({
       dataDir: config.dataDir,
-      sandbox: () => parts.provider.report,
+      sandbox: parts.sandboxReport,
       freeSpace: () => freeSpace.look(),
       storageWorks: () => storageWorks(storage),
     }),

@@ -36,6 +36,7 @@ async function removeHere(storage: Storage, dataDir: string, keys: readonly numb
   const provider = unavailable('none', 'The command line opens no sandbox.');
   const sandboxes = new Sandboxes({
     provider,
+    confined: true,
     directory: workspacesIn(dataDir),
     most: 0,
     exists: () => Promise.resolve(false),

@@ -32,7 +32,13 @@ function bench(most = 10) {
     return Promise.resolve(sandbox);
   };
   const exists = (key: number) => Promise.resolve(!removed.has(key));
-  const sandboxes = new Sandboxes({ provider: { ...NO_SANDBOX, open }, directory: '/nowhere', most, exists });
+  const sandboxes = new Sandboxes({
+    provider: { ...NO_SANDBOX, open },
+    confined: true,
+    directory: '/nowhere',
+    most,
+    exists,
+  });
   return { sandboxes, closed, removed };
 }
 

@@ -21,6 +21,8 @@ interface Held {
 
 export interface SandboxesOptions {
   provider: SandboxProvider;
+  /** Whether commands see their workspace as `/workspace`, not where it is on the host. */
+  confined: boolean;
   /** Host directory with a folder for each conversation. */
   directory: string;
   /** How many may be open; the least recently used one that no run uses makes room. */
@@ -147,8 +149,7 @@ export class Sandboxes {
 
   /** Where a conversation's commands see its workspace, before there is a sandbox to ask. */
   rootOf(key: number): string {
-    const confined = this.#options.provider.report.kind !== 'unconfined';
-    return confined ? '/workspace' : this.directories(key).workspace;
+    return this.#options.confined ? '/workspace' : this.directories(key).workspace;
   }
 
   async closeAll(): Promise<void> {

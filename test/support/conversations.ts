@@ -110,6 +110,7 @@ export async function startConversations(
   const { read } = storage;
   const sandboxes = new Sandboxes({
     provider: options.provider ?? NO_SANDBOX,
+    confined: options.provider?.report.kind !== 'unconfined',
     directory: join(dataDir, 'workspaces'),
     most: 10,
     exists: async (key) => (await read.conversations.get(key)) !== undefined,

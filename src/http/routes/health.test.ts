@@ -16,7 +16,7 @@ const start = (options: Partial<HealthOptions> = {}) =>
   startHttp((_storage, { dataDir }) => [
     healthRoutes({
       dataDir,
-      sandbox: () => GOOD,
+      sandbox: () => Promise.resolve(GOOD),
       freeSpace: () => Promise.resolve({ ok: true, reason: '', free: 2, wanted: 1 }),
       storageWorks: () => Promise.resolve(),
       ...options,
@@ -41,7 +41,7 @@ test('probes need no key and get what clients of V0 get', async () => {
 test('ready is who can store and run; else 503 says what is missing', async () => {
   const good = await start();
   const bad = await start({
-    sandbox: () => ({ ...GOOD, ok: false, reason: 'bubblewrap is not installed' }),
+    sandbox: () => Promise.resolve({ ...GOOD, ok: false, reason: 'bubblewrap is not installed' }),
     freeSpace: () => Promise.resolve({ ok: false, reason: 'The disk is almost full.', free: 1, wanted: 2 }),
     storageWorks: () => Promise.reject(new Error('disk full at /secret/place')),
   });

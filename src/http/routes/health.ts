@@ -42,7 +42,8 @@ const serverInfo = z.object({
 
 export interface HealthOptions {
   dataDir: string;
-  sandbox: () => SandboxReport;
+  /** Resolves when what can be had here has been tried. */
+  sandbox: () => Promise<SandboxReport>;
   freeSpace: () => Promise<FreeSpace>;
   /** Writes something. Rejects when that cannot be done. */
   storageWorks: () => Promise<void>;
@@ -89,7 +90,7 @@ export function healthRoutes({ dataDir, sandbox, freeSpace, storageWorks }: Heal
       { ...quiet, schema: { tags, summary: 'May it be sent work', response: { 200: ready, 503: ready } } },
       async (_request, reply) => {
         const storage = await checkStorage();
-        const report = reportOf(sandbox());
+        const report = reportOf(await sandbox());
         const disk = await freeSpace();
         const isReady = storage.ok && disk.ok && report.ok;
         return reply.code(isReady ? 200 : 503).send({ ready: isReady, storage, disk, sandbox: report });
@@ -103,7 +104,7 @@ export function healthRoutes({ dataDir, sandbox, freeSpace, storageWorks }: Heal
         uptime: process.uptime(),
         idle_time: (performance.now() - server.activity.at) / 1000,
         resources: await resources(dataDir),
-        sandbox: reportOf(sandbox()),
+        sandbox: reportOf(await sandbox()),
       }),
     );
     done();
