@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { homedir, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { VARIABLES, readConfig } from './config.ts';
@@ -137,6 +137,17 @@ describe('the configuration', () => {
       }
       return error.name === 'StartError' && !/hunter2|with space/.test(error.message);
     });
+  });
+
+  test('takes a HOME that is empty for one that is not set', () => {
+    const before = process.env['HOME'];
+    process.env['HOME'] = '';
+    try {
+      assert.equal(readConfig({}).dataDir, join(userInfo().homedir, '.local/share/parley'));
+    } finally {
+      if (before === undefined) delete process.env['HOME'];
+      else process.env['HOME'] = before;
+    }
   });
 
   test('takes a short session key on loopback, and nowhere else', () => {

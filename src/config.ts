@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { fileVariable, spelled, valueOf } from './environment.ts';
@@ -366,5 +366,7 @@ function secretOf(value: string | undefined): Secret | null {
 }
 
 function absolute(path: string): string {
-  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : resolve(path);
+  if (path !== '~' && !path.startsWith('~/')) return resolve(path);
+  // A HOME that is set to nothing is taken for not set: else it would be the root of the file system.
+  return join(homedir() || userInfo().homedir, path.slice(1));
 }
