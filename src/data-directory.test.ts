@@ -16,6 +16,19 @@ describe('the data directory', () => {
     assert.equal((await stat(join(place, 'a'))).mode & 0o066, 0);
   });
 
+  it('has its mode whatever the umask is', async (t) => {
+    const place = await mkdtemp(join(tmpdir(), 'parley-data-'));
+    t.after(() => rm(place, { recursive: true, force: true }));
+    const before = process.umask(0o777);
+    try {
+      prepareDataDirectory(join(place, 'a', 'b'));
+    } finally {
+      process.umask(before);
+    }
+    const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
+    assert.equal((await stat(join(place, 'a', 'b'))).mode & 0o777, mode);
+  });
+
   it('is refused where none can be made', () => {
     assert.throws(() => prepareDataDirectory('/proc/parley/data'), { name: 'StartError' });
   });

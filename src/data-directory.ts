@@ -1,4 +1,13 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, opendirSync, openSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  opendirSync,
+  openSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StartError } from './start-error.ts';
 import { DATABASE_FILE } from './storage/storage.ts';
@@ -76,6 +85,8 @@ function makeDirectory(path: string, mode: number): void {
   makeDirectory(dirname(path), mode);
   try {
     mkdirSync(path, mode);
+    // Whatever our umask is.
+    chmodSync(path, mode);
   } catch (error) {
     // Another process may have been faster.
     if (!existsSync(path)) throw error;

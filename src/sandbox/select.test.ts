@@ -36,6 +36,17 @@ test('`auto` is bubblewrap, and says which', async () => {
   await provider.close();
 });
 
+test('a umask that closes everything to others closes nothing that sandboxes need', async () => {
+  const before = process.umask(0o077);
+  try {
+    const provider = await selectSandbox('auto', benchOptions(join(top, 'run')));
+    await provider.close();
+    assert.equal(provider.report.reason, '');
+  } finally {
+    process.umask(before);
+  }
+});
+
 test('`unconfined` is had by its name alone', async () => {
   const provider = await selectSandbox('unconfined', benchOptions(join(top, 'run')));
   assert.equal(provider.report.kind, 'unconfined');

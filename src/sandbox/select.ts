@@ -18,5 +18,7 @@ export async function selectSandbox(kind: SandboxKind, options: BubblewrapOption
     return unavailable('none', reason);
   }
   if (kind === 'unconfined') return await openUnconfined(options);
+  // As root, sandboxes are other users and read what is made for them; what is nobody's business has a mode of its own.
+  process.umask(0o022);
   return await openBubblewrap(options);
 }
