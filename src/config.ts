@@ -1,10 +1,23 @@
 import { existsSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import {
+  MAX_TIMER_SECONDS,
+  bytes,
+  freeSpace,
+  hosts,
+  httpAddress,
+  integer,
+  isOrigin,
+  isProxy,
+  isSubmodule,
+  keyOf32Bytes,
+  list,
+  maxRunning,
+} from './config-values.ts';
 import { fileVariable, spelled, valueOf } from './environment.ts';
-import { type HostList, parseHostList } from './egress/host-list.ts';
+import type { HostList } from './egress/host-list.ts';
 import { PUSH_POLICIES, type PushPolicy } from './sandbox/gateway/push/push.ts';
 import type { SandboxLimits } from './sandbox/sandbox.ts';
 import type { FreeSpaceRule } from './free-space.ts';
@@ -74,105 +87,6 @@ export interface Overrides {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 const SANDBOX_KINDS = ['auto', 'bubblewrap', 'unconfined', 'none'] as const;
-
-function integer(min: number, max: number) {
-  return z
-    .string()
-    .regex(/^[0-9]{1,15}$/, `must be an integer from ${min} to ${max}`)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be an integer from ${min} to ${max}`);
-}
-
-/** A timer of Node's holds a little more than 24 days. */
-const MAX_TIMER_SECONDS = 2_000_000;
-
-const UNITS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 };
-
-const bytes = z
-  .string()
-  .regex(/^[0-9]{1,12}[KMGT]?$/i, 'must be a number of bytes, or one with K, M, G or T: 4G')
-  .transform((text) => {
-    const [, digits, unit = ''] = /^([0-9]+)([KMGT]?)$/i.exec(text) ?? [];
-    return Number(digits) * (UNITS[unit.toUpperCase()] ?? 1);
-  })
-  .refine((value) => value >= 2 ** 20 && Number.isSafeInteger(value), 'must be at least 1M');
-
-const freeSpace = z.string().transform((text, context): FreeSpaceRule => {
-  const rule: FreeSpaceRule = { bytes: null, share: null };
-  for (const part of text.split(',').map((entry) => entry.trim())) {
-    const percent = /^([0-9]{1,2})%$/.exec(part)?.[1];
-    const parsed = bytes.safeParse(part);
-    if (percent !== undefined) rule.share = Number(percent) / 100;
-    else if (parsed.success) rule.bytes = parsed.data;
-    else if (part !== '0') {
-      context.addIssue({
-        code: 'custom',
-        message: 'must be an amount, a percentage or both: 1G,2%; 0 for none',
-      });
-    }
-  }
-  return rule;
-});
-
-const hosts = z.string().transform((text, context): HostList => {
-  const parsed = parseHostList(text);
-  if (parsed.ok) return parsed.list;
-  context.addIssue({ code: 'custom', message: parsed.problem });
-  return z.NEVER;
-});
-
-function list(what: string, isRight: (entry: string) => boolean) {
-  return z
-    .string()
-    .transform((text) =>
-      text
-        .split(',')
-        .map((entry) => entry.trim())
-        .filter((entry) => entry !== ''),
-    )
-    .refine((entries) => entries.every(isRight), `must be ${what}, separated by commas`);
-}
-
-/** An address that the operator names for the service to call. */
-const httpAddress = z
-  .string()
-  .refine(
-    (url) => /^https?:\/\//.test(url) && URL.canParse(url) && !/[?#@]/.test(url),
-    'must be an http or https address without user, query or fragment: https://search.example/api',
-  )
-  .transform((url) => url.replace(/\/+$/, ''));
-
-const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entry).origin === entry;
-
-function isProxy(entry: string): boolean {
-  if (entry === 'loopback' || entry === 'none') return true;
-  const [address = '', bits, ...rest] = entry.split('/');
-  const most = isIP(address) === 4 ? 32 : 128;
-  const fits = bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= most);
-  return isIP(address) !== 0 && fits && rest.length === 0;
-}
-
-const isSubmodule = (entry: string): boolean =>
-  /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*\/([A-Za-z0-9._-]+|\*)$/.test(entry);
-
-const isKeyOf32Bytes = (text: string): boolean =>
-  /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, 'base64').length === 32;
-
-const keyOf32Bytes = z
-  .string()
-  .refine(isKeyOf32Bytes, 'must be 32 bytes in base64; "openssl rand -base64 32" makes such a key');
-
-const maxRunning = z
-  .string()
-  .regex(/^[0-9]{1,6}(,[0-9]{1,6})?$/, 'must be PER_USER,IN_ALL: 10,100')
-  .transform((text) => {
-    const [perUser = 0, inAll = perUser] = text.split(',').map(Number);
-    return { perUser, inAll };
-  })
-  .refine(
-    ({ perUser, inAll }) => perUser >= 1 && inAll >= perUser,
-    'must be PER_USER,IN_ALL with 1 ≤ PER_USER ≤ IN_ALL',
-  );
 
 /** A variable with its default, as it would be written. `''` means: not set. */
 function variable<T extends z.ZodType<unknown, string>>(schema: T, fallback: string) {
