@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type {
   CommandOutcome,
   ExecOptions,
@@ -13,6 +11,7 @@ import type {
 } from '../../src/sandbox/sandbox.ts';
 import { Secret } from '../../src/secrets/secret.ts';
 import { pastItsTime } from '../support/past-its-time.ts';
+import { processesSaying, untilNoneSays, untilSomeSays } from '../support/processes.ts';
 
 /** One provider under test, with directories of its own. */
 export interface SandboxUnderTest {
@@ -167,7 +166,7 @@ export function sandboxConformance(name: string, open: () => Promise<SandboxUnde
           (await exec('touch go; until [ -e said ]; do sleep 0.01; done; echo next')).output,
           'next\n',
         );
-        await untilSome(`sleep\0${marker}`);
+        await untilSomeSays(`sleep\0${marker}`);
         const interrupted = await exec('sleep 1000', { timeoutMs: 50 });
         assert.equal(interrupted.kind, 'timed_out');
         assert.equal((await processesSaying(`sleep\0${marker}`)).length, 1);
@@ -357,7 +356,7 @@ export function sandboxConformance(name: string, open: () => Promise<SandboxUnde
         await exec(`sleep ${marker} & setsid sleep ${marker} & (setsid sleep ${marker} &) & disown -a`);
         if (under.confines) await exec(`env -i setsid sleep ${marker} &`);
         const running = exec(`sleep ${marker}`);
-        await untilSome(marker);
+        await untilSomeSays(marker);
         await inside.close();
         await untilNoneSays(marker);
         assert.equal((await running).kind, 'lost');
@@ -434,30 +433,4 @@ function collect() {
       while (!output.includes(text)) await new Promise<void>((resolve) => (heard = resolve));
     },
   };
-}
-
-/** Ids of the host's living processes, those in sandboxes too, whose arguments (each ends with NUL) hold `text`. */
-export async function processesSaying(text: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const says = async (pid: string): Promise<boolean> =>
-    (await readFile(join('/proc', pid, 'cmdline'), 'utf8').catch(() => '')).includes(text);
-  const found = await Promise.all(pids.map(async (pid) => ((await says(pid)) ? Number(pid) : null)));
-  return found.filter((pid) => pid !== null);
-}
-
-/** A killed process takes a moment to go; one that stays makes the test run into its end. */
-export async function untilNoneSays(text: string): Promise<void> {
-  await until(async () => (await processesSaying(text)).length === 0, `processes with ${text} are left`);
-}
-
-async function untilSome(text: string): Promise<void> {
-  await until(async () => (await processesSaying(text)).length > 0, `no process with ${text} came up`);
-}
-
-async function until(holds: () => Promise<boolean>, otherwise: string): Promise<void> {
-  const end = performance.now() + TIMEOUT_MS;
-  while (!(await holds())) {
-    if (performance.now() > end) assert.fail(otherwise);
-    await delay(20);
-  }
 }

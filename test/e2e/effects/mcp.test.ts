@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { type Event, isAction, isObservation } from '../../../src/events/event.ts';
-import { processesSaying, untilNoneSays } from '../../conformance/sandbox.ts';
+import { processesSaying, untilNoneSays } from '../../support/processes.ts';
 import { call } from '../../support/model/answers.ts';
 import { byTurn, type ModelRequest } from '../../support/model/script.ts';
 import { type ModelServer, startModelServer } from '../../support/model/server.ts';
