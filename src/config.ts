@@ -99,7 +99,10 @@ function optional<T extends z.ZodType<unknown, string>>(schema: T) {
 
 /** Every variable there is; `docs/configuration.md` lists the same, and a test holds the two together. */
 export const VARIABLES = z.object({
-  HOST: variable(z.string().regex(/^[A-Za-z0-9.:_%-]+$/, 'must be an address or a host name'), '127.0.0.1'),
+  HOST: variable(
+    z.string().regex(/^[A-Za-z0-9.:_%-]+$/, 'must be an address, of IPv6 without brackets, or a host name'),
+    '127.0.0.1',
+  ),
   PORT: variable(integer(0, 65_535), '3000'),
   PARLEY_DATA_DIR: variable(z.string(), '~/.local/share/parley'),
   SESSION_API_KEY: optional(

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,11 +27,12 @@ class Program {
   out = '';
   notes = '';
 
-  constructor(args: readonly string[], env: Record<string, string>) {
+  /** @param stdout a descriptor, when what it prints there is not to be read */
+  constructor(args: readonly string[], env: Record<string, string>, stdout: 'pipe' | number = 'pipe') {
     this.#process = spawn(process.execPath, args, {
       cwd: ROOT,
       env: { PATH: '/usr/bin:/bin', HOME: tmpdir(), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', stdout, 'pipe'],
     });
     this.#process.stdout?.on('data', (chunk) => (this.out += String(chunk)));
     this.#process.stderr?.on('data', (chunk) => (this.notes += String(chunk)));
@@ -61,13 +72,10 @@ describe('serve', () => {
     rmSync(dataDir, { recursive: true });
   });
 
+  const environment = () => ({ PORT: '0', PARLEY_DATA_DIR: dataDir, PARLEY_SANDBOX: 'none' });
+
   function start(env: Record<string, string> = {}, ...args: string[]): Program {
-    const program = new Program(['src/main.ts', 'serve', ...args], {
-      PORT: '0',
-      PARLEY_DATA_DIR: dataDir,
-      PARLEY_SANDBOX: 'none',
-      ...env,
-    });
+    const program = new Program(['src/main.ts', 'serve', ...args], { ...environment(), ...env });
     programs.push(program);
     return program;
   }
@@ -103,6 +111,17 @@ describe('serve', () => {
     program.kill('SIGHUP');
     assert.equal(await program.exited, 0);
     assert.match(program.out, /"signal":"SIGHUP","msg":"stopping"/);
+  });
+
+  test('SIGTERM ends it though its log cannot be written', async () => {
+    const full = openSync('/dev/full', 'w');
+    const program = new Program(['src/main.ts', 'serve'], environment(), full);
+    programs.push(program);
+    closeSync(full);
+    const url = await urlOf(program);
+    assert.equal(await status(url, 'another'), 401, 'it serves');
+    program.kill('SIGTERM');
+    assert.equal(await program.exited, 0);
   });
 
   test('what is made beside a running server counts at once, and so does what is revoked', async () => {

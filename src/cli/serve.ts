@@ -17,6 +17,8 @@ export type Build = (config: Config, log: Logger) => Promise<App>;
 
 /** Milliseconds a stop may take. What is not ended by then is recovered by the next start. */
 const STOP_MS = 5_000;
+/** And what the last lines of the log may: nobody may be reading it. */
+const LAST_LINES_MS = 1_000;
 
 /** Serves until SIGTERM, SIGINT or SIGHUP; gives the exit code. A second signal ends the process at once. */
 export async function serve(config: Config, build: Build, terminal: Terminal): Promise<number> {
@@ -38,8 +40,8 @@ export async function serve(config: Config, build: Build, terminal: Terminal): P
     const signal = await stopped;
     log.info({ signal }, 'stopping');
   } finally {
-    await Promise.race([app.close(), deadline()]);
-    await flushLog(log);
+    await Promise.race([app.close(), deadline(STOP_MS)]);
+    await Promise.race([flushLog(log), deadline(LAST_LINES_MS)]);
   }
   return 0;
 }
@@ -69,8 +71,8 @@ function stopSignal(log: Logger): Promise<string> {
   });
 }
 
-function deadline(): Promise<void> {
+function deadline(ms: number): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, STOP_MS).unref();
+    setTimeout(resolve, ms).unref();
   });
 }

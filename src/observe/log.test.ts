@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 
 const cwd = new URL('../../', import.meta.url);
@@ -46,6 +47,48 @@ test('an error and what came before it are written though the process does nothi
   const stuck = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);';
   const code = `log.info('one'); log.error('two'); ${stuck}`;
   assert.deepEqual(await saidWhileAlive(code, 2), ['one', 'two']);
+});
+
+test('lines beyond a bound are left out while nobody reads, and counted', async () => {
+  const logged = 60_000;
+  const code = `for (let n = 0; n < ${logged}; n += 1) log.info({ n, pad: 'x'.repeat(100) });
+    process.stderr.write('logged'); await flushLog(log); log.info('after');`;
+  const child = spawn(process.execPath, argsFor(code), { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  await once(child.stderr, 'data');
+  const lines: Record<string, unknown>[] = [];
+  for await (const line of createInterface({ input: child.stdout })) lines.push(JSON.parse(line));
+
+  const kept = lines.filter(({ n }) => n !== undefined);
+  assert.deepEqual(
+    kept.map(({ n }) => n),
+    Array.from(kept.keys()),
+    'in order, from the first on',
+  );
+  const [missing, after, ...rest] = lines.slice(kept.length);
+  assert.equal(
+    missing?.['msg'],
+    `${logged - kept.length} lines of the log are missing here: they could not be written`,
+  );
+  assert.ok(kept.length > 10_000 && kept.length < logged);
+  assert.deepEqual([after?.['msg'], rest], ['after', []]);
+});
+
+describe('a process ends though its log cannot be written:', () => {
+  const code = `log.info('x'.repeat(200_000)); log.error('two');
+    setTimeout(() => { log.fatal('three'); process.exit(7); }, 100);`;
+
+  test('the disk is full', async () => {
+    const full = await open('/dev/full', 'w');
+    const child = spawn(process.execPath, argsFor(code), { cwd, stdio: ['ignore', full.fd, 'inherit'] });
+    assert.deepEqual(await once(child, 'exit'), [7, null]);
+    await full.close();
+  });
+
+  test('nobody reads the pipe', async () => {
+    const child = spawn(process.execPath, argsFor(code), { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+    assert.deepEqual(await once(child, 'exit'), [7, null]);
+    child.stdout.destroy();
+  });
 });
 
 /** The first messages of a process that does not end by itself. */

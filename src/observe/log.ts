@@ -1,4 +1,5 @@
-import { type DestinationStream, type Logger, destination, levels, pino, stdTimeFunctions } from 'pino';
+import { type Logger, levels, pino, stdTimeFunctions } from 'pino';
+import { LogWriter } from './log-writer.ts';
 
 export type { Logger } from 'pino';
 
@@ -14,8 +15,7 @@ export function createLog(level: string): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    // Not synchronous: who reads the log slowly must not hold up the service.
-    gathered(destination({ fd: 1, sync: false })),
+    standardOutput(),
   );
 }
 
@@ -24,47 +24,23 @@ export function flushLog(log: Logger): Promise<void> {
   return new Promise((resolve) => log.flush(() => resolve()));
 }
 
-interface Flushable extends DestinationStream {
-  flush(done?: (error?: Error | null) => void): void;
-  flushSync(): void;
-}
+const ERROR = levels.values['error'];
 
-const ERROR = levels.values['error'] ?? 0;
-
-/** How long a line may wait for others, in milliseconds: nobody who reads them notices. */
-const GATHER_MS = 5;
-
-/**
- * Writes the lines of a few milliseconds at once: under load a write of its own for each costs a tenth of all. What
- * went wrong is written at once, with what came before it: the process may be about to end without a word.
- */
-function gathered(target: Flushable): Flushable & { lastLevel: number } {
-  let lines = '';
-  const pass = (): void => {
-    if (lines !== '') target.write(lines);
-    lines = '';
-  };
-  process.on('exit', () => {
-    pass();
-    target.flushSync();
-  });
+/** An error is written at once: the process may be about to end without a word. For a fatal one pino calls `flushSync`. */
+function standardOutput() {
+  const writer = new LogWriter(1);
+  process.on('exit', () => writer.flushNow());
   return {
     // pino then says the level of each line before it writes it.
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
-    write(line) {
-      const waits = lines !== '';
-      lines += line;
-      if (this.lastLevel >= ERROR) pass();
-      else if (!waits) setTimeout(pass, GATHER_MS);
+    write(line: string): void {
+      writer.add(line, this.lastLevel === ERROR);
     },
-    flush(done) {
-      pass();
-      target.flush(done);
+    async flush(done: () => void): Promise<void> {
+      await writer.flush();
+      done();
     },
-    flushSync() {
-      pass();
-      target.flushSync();
-    },
+    flushSync: (): void => writer.flushNow(),
   };
 }

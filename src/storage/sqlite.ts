@@ -166,8 +166,11 @@ export function openForReading(path: string): DatabaseSync {
   return database;
 }
 
-/** Only creates: closing a descriptor of a database that this process has open would drop SQLite's locks on it. */
-function createPrivately(path: string): void {
+/**
+ * Sees that there is a file, made for its owner alone. Only creates: closing a descriptor of a database that this process
+ * has open would drop SQLite's locks on it.
+ */
+export function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {

@@ -13,7 +13,7 @@ import * as first from './migrations/0001-first.ts';
 import * as audit from './migrations/0002-audit.ts';
 import * as feedback from './migrations/0003-feedback.ts';
 import { openForWriting, SqliteKysely } from './sqlite.ts';
-import { DATABASE_FILE, DataDirectoryInUse, lockDataDirectory, openStorage } from './storage.ts';
+import { DATABASE_FILE, DataDirectoryInUse, LOCK_FILE, lockDataDirectory, openStorage } from './storage.ts';
 
 function temporaryDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'parley-storage-'));
@@ -249,6 +249,7 @@ test('a listener that throws does not undo the write, keep others from hearing, 
 test('one process holds a data directory, until it ends, however it ends', async (t) => {
   const directory = temporaryDirectory(t);
   const lock = lockDataDirectory(directory);
+  assert.equal(statSync(join(directory, LOCK_FILE)).mode & 0o777, 0o600, 'nobody else can lock it');
   assert.throws(() => lockDataDirectory(directory), DataDirectoryInUse);
 
   const tries = `

@@ -18,7 +18,7 @@ import { migrate } from './migrations/migrate.ts';
 import { BUSY, isDiskFull, resultCode } from './result-code.ts';
 import { Remembered } from './remembered.ts';
 import type { Schema } from './schema.ts';
-import { openForReading, openForWriting, SqliteKysely } from './sqlite.ts';
+import { createPrivately, openForReading, openForWriting, SqliteKysely } from './sqlite.ts';
 import { SqlAuditStore } from './stores/audit.ts';
 import { SqlConversationStore } from './stores/conversations.ts';
 import { SqlEventLog, storeEvents } from './stores/events.ts';
@@ -210,7 +210,10 @@ function storesOn(
  * however it ends. @throws DataDirectoryInUse
  */
 export function lockDataDirectory(dataDir: string): { release(): void } {
-  const lock = new DatabaseSync(join(dataDir, LOCK_FILE), { timeout: 0 });
+  const path = join(dataDir, LOCK_FILE);
+  // Who can read it could lock it.
+  createPrivately(path);
+  const lock = new DatabaseSync(path, { timeout: 0 });
   try {
     // A journal in a file would need room, and stay behind after a kill.
     lock.exec('pragma journal_mode = memory; pragma locking_mode = exclusive; begin exclusive;');
