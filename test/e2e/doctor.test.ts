@@ -60,6 +60,8 @@ describe('parley doctor', () => {
 
   it('beside a running server: all is well, the sandbox with its checks and limits, and nothing is changed', async () => {
     await parley.ok('POST', '/api/settings', { llm_model: 'openai/x', llm_api_key: 'sk-a-model-key' });
+    // The server's own test of the sandbox makes a workspace and removes it.
+    await parley.ok('GET', '/ready');
     const before = await snapshot(parley.dataDir);
     const env = {
       PARLEY_DATA_DIR: parley.dataDir,
