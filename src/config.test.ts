@@ -14,6 +14,15 @@ const file = (text: string) => {
   return path;
 };
 
+/** Null for a user that the system has no entry of. */
+function homeOfUser(): string | null {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return null;
+  }
+}
+
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
 describe('the configuration', () => {
@@ -143,7 +152,10 @@ describe('the configuration', () => {
     const before = process.env['HOME'];
     process.env['HOME'] = '';
     try {
-      assert.equal(readConfig({}).dataDir, join(userInfo().homedir, '.local/share/parley'));
+      assert.equal(readConfig({ PARLEY_DATA_DIR: '/data' }).dataDir, '/data');
+      const home = homeOfUser();
+      if (home === null) assert.throws(() => readConfig({}), /no home directory: set PARLEY_DATA_DIR/);
+      else assert.equal(readConfig({}).dataDir, join(home, '.local/share/parley'));
     } finally {
       if (before === undefined) delete process.env['HOME'];
       else process.env['HOME'] = before;

@@ -284,6 +284,18 @@ function secretOf(value: string | undefined): Secret | null {
 
 function absolute(path: string): string {
   if (path !== '~' && !path.startsWith('~/')) return resolve(path);
-  // A HOME that is set to nothing is taken for not set: else it would be the root of the file system.
-  return join(homedir() || userInfo().homedir, path.slice(1));
+  return join(home(), path.slice(1));
+}
+
+/** @throws StartError when nobody says where it is */
+function home(): string {
+  try {
+    // A HOME that is set to nothing is taken for not set: else it would be the root of the file system.
+    return homedir() || userInfo().homedir;
+  } catch (cause) {
+    throw new StartError(
+      'This user has no home directory: set PARLEY_DATA_DIR to a path that begins with "/", or HOME.',
+      { cause },
+    );
+  }
 }
